@@ -1,0 +1,47 @@
+# make demo: text -> tokenizer -> model -> stories and a report, offline, in minutes
+# make test: the default test suite      make check: lint, format, types
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+# A stamp says that an installation is newer than all that it is made from.
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "groundup needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt $(NATIVE)
+	$(PIP) install --quiet -c constraints.txt -e '.[plots]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt $(NATIVE)
+	$(PIP) install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+setup: $(VENV)/.installed  ## virtual environment, pinned packages, native core
+setup-dev: $(VENV)/.installed-dev  ## the same with what tests and checks need
+
+demo: $(VENV)/.installed  ## text -> tokenizer -> model -> stories and report.html, in minutes, offline
+	$(BIN)/groundup demo
+
+test: $(VENV)/.installed-dev  ## the default test suite
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.installed-dev  ## the tests that take minutes
+	$(BIN)/python -m pytest -m slow
+
+check: $(VENV)/.installed-dev  ## lint, format, types
+	scripts/check
+
+bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv of its own)
+	$(BIN)/python benchmarks/train.py
+
+clean:  ## remove the environment and all build products
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
+
+.PHONY: help setup setup-dev demo test test-slow check bench clean

@@ -1,0 +1,255 @@
+"""What can be chosen, as frozen dataclasses: the one place that names every hyper-parameter.
+
+A recipe (YAML) holds the fields of `RunConfig`, nested as here; `--optimizer.lr 3e-3` on the command
+line overrides one. Reading both is `training/run_config.py`. Every class checks itself when it is
+made: a value that cannot work never travels further than its constructor.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from groundup.errors import ConfigError
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise ConfigError(message)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The shape of a Transformer language model; the defaults are the base configuration of the specification.
+
+    Args:
+        vocab_size: Number of rows of the embedding. 0, the default of a recipe, means "as many as the
+            tokenizer of the data has".
+        context_length: Longest sequence the model sees, in tokens.
+        d_model: Width of the residual stream.
+        num_layers: Number of blocks.
+        num_heads: Number of query heads; d_model / num_heads is the width of a head.
+        num_kv_heads: Key/value heads shared by groups of query heads (grouped-query attention);
+            None means num_heads.
+        d_ff: Inner width of the feed-forward part; None means 8/3 d_model rounded to the nearest
+            multiple of 64 for swiglu, 4 d_model for silu.
+        rope_theta: Base of the rotary wavelengths.
+        norm: "pre" (default), "post" or "none": where RMSNorm stands in a block.
+        positions: "rope" or "none".
+        ffn: "swiglu" or "silu".
+        tie_embeddings: One matrix for the embedding and the head.
+        qk_norm: RMSNorm on each head's queries and keys.
+        dropout: Probability of zeroing, on attention weights and on what each part adds to the stream.
+        norm_eps: Added inside the root of RMSNorm.
+    """
+
+    vocab_size: int = 10_000
+    context_length: int = 256
+    d_model: int = 512
+    num_layers: int = 4
+    num_heads: int = 16
+    num_kv_heads: int | None = None
+    d_ff: int | None = None
+    rope_theta: float = 10_000.0
+    norm: Literal["pre", "post", "none"] = "pre"
+    positions: Literal["rope", "none"] = "rope"
+    ffn: Literal["swiglu", "silu"] = "swiglu"
+    tie_embeddings: bool = False
+    qk_norm: bool = False
+    dropout: float = 0.0
+    norm_eps: float = 1e-5
+
+    def __post_init__(self) -> None:
+        _require(self.vocab_size >= 0, f"vocab_size is {self.vocab_size}; it must be positive")
+        for name in ("context_length", "d_model", "num_layers", "num_heads"):
+            value = getattr(self, name)
+            _require(value >= 1, f"{name} is {value}; it must be at least 1")
+        _require(
+            self.d_model % self.num_heads == 0,
+            f"d_model is {self.d_model}; it must be a multiple of num_heads {self.num_heads}",
+        )
+        _require(
+            self.num_kv_heads is None or (self.num_kv_heads >= 1 and self.num_heads % self.num_kv_heads == 0),
+            f"num_kv_heads is {self.num_kv_heads}; it must divide num_heads {self.num_heads}",
+        )
+        _require(
+            self.positions != "rope" or self.d_head % 2 == 0,
+            f"d_model / num_heads is {self.d_head}; rotary positions turn pairs and need an even number",
+        )
+        _require(self.d_ff is None or self.d_ff >= 1, f"d_ff is {self.d_ff}; it must be at least 1")
+        _require(0 <= self.dropout < 1, f"dropout is {self.dropout}; it must be at least 0 and below 1")
+        _require(self.norm in ("pre", "post", "none"), f"norm is {self.norm!r}; use pre, post or none")
+        _require(self.positions in ("rope", "none"), f"positions is {self.positions!r}; use rope or none")
+        _require(self.ffn in ("swiglu", "silu"), f"ffn is {self.ffn!r}; use swiglu or silu")
+        _require(self.rope_theta > 0, f"rope_theta is {self.rope_theta}; it must be positive")
+        _require(self.norm_eps > 0, f"norm_eps is {self.norm_eps}; it must be positive")
+
+    @property
+    def d_head(self) -> int:
+        """Width of one attention head."""
+        return self.d_model // self.num_heads
+
+    @property
+    def kv_heads(self) -> int:
+        """Number of key/value heads, with the default filled in."""
+        return self.num_heads if self.num_kv_heads is None else self.num_kv_heads
+
+    @property
+    def ffn_width(self) -> int:
+        """Inner width of the feed-forward part, with the default filled in.
+
+        >>> ModelConfig(d_model=512).ffn_width, ModelConfig(d_model=1600, num_heads=25).ffn_width
+        (1344, 4288)
+        """
+        if self.d_ff is not None:
+            return self.d_ff
+        if self.ffn == "silu":
+            return 4 * self.d_model
+        return max(64, (8 * self.d_model + 96) // 192 * 64)  # 8/3 d_model to the nearest multiple of 64
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Where the ids come from and how batches are drawn.
+
+    Args:
+        path: Folder written by `groundup data prepare`.
+        sampling: "epoch" (each block once an epoch, in a seeded order) or "random" (any start, with
+            replacement, as the specification's get_batch).
+    """
+
+    path: str = ""
+    sampling: Literal["epoch", "random"] = "epoch"
+
+    def __post_init__(self) -> None:
+        _require(
+            self.sampling in ("epoch", "random"),
+            f"data.sampling is {self.sampling!r}; use epoch or random",
+        )
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """The optimizer, its schedule and clipping.
+
+    Args:
+        name: "adamw" or "sgd".
+        lr: Peak learning rate.
+        min_lr: Rate at and after the end of the cosine; None means lr / 10.
+        warmup_steps: Updates of linear warm-up; None means 2 % of the run, at least 1 and at most 1,000.
+        decay_steps: Update at which the cosine reaches min_lr; None means the last update.
+        betas: AdamW's averaging of the gradient and of its square.
+        eps: AdamW's guard against division by zero.
+        weight_decay: Decoupled decay, on all matrices (vectors, the gains of the norms, are spared).
+        max_grad_norm: Global l2 norm that gradients are clipped to; 0 switches clipping off.
+    """
+
+    name: Literal["adamw", "sgd"] = "adamw"
+    lr: float = 3e-3
+    min_lr: float | None = None
+    warmup_steps: int | None = None
+    decay_steps: int | None = None
+    betas: tuple[float, float] = (0.9, 0.95)
+    eps: float = 1e-8
+    weight_decay: float = 0.1
+    max_grad_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        _require(self.name in ("adamw", "sgd"), f"optimizer.name is {self.name!r}; use adamw or sgd")
+        _require(self.lr >= 0, f"optimizer.lr is {self.lr}; it must not be negative")
+        _require(
+            self.min_lr is None or 0 <= self.min_lr <= self.lr,
+            f"optimizer.min_lr is {self.min_lr}; it must lie between 0 and optimizer.lr {self.lr}",
+        )
+        for name in ("warmup_steps", "decay_steps"):
+            value = getattr(self, name)
+            _require(value is None or value >= 0, f"optimizer.{name} is {value}; it must not be negative")
+        _require(
+            len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas),
+            f"optimizer.betas are {self.betas}; each must be at least 0 and below 1",
+        )
+        _require(self.eps > 0, f"optimizer.eps is {self.eps}; it must be positive")
+        _require(self.weight_decay >= 0, f"optimizer.weight_decay is {self.weight_decay}; it must not be negative")
+        _require(self.max_grad_norm >= 0, f"optimizer.max_grad_norm is {self.max_grad_norm}; 0 means no clipping")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """The loop: how long, on what, and what is measured and kept on the way.
+
+    Args:
+        max_steps: Number of updates.
+        batch_size: Sequences an update sees, accumulation included.
+        micro_batch_size: Sequences that go through the model at once; the last part of a
+            batch may be smaller; None
+            means batch_size (no gradient accumulation).
+        seed: Start of every random stream: initial weights, order of the data, dropout.
+        device: "auto" (cuda, then mps, then cpu) or a name that torch knows.
+        precision: "float32", or "bf16" (products in bfloat16, weights and optimizer state in float32).
+            bf16 falls back to float32, and says so, where the hardware has none.
+        compile: Run the model through torch.compile; falls back, and says so, where it cannot.
+        kernels: "auto" or "reference": fast operations where they exist, or the readable ones.
+        log_every: Updates between two lines of metrics.
+        log_norms: Also write norms of weights, gradients and activations by layer.
+        eval_every: Updates between two full validation passes; 0 means only at the end.
+        eval_batch_size: Sequences at once in validation; the result does not depend on it.
+        patience: Stop after this many validation passes without a new best; 0 means never.
+        save_every: Updates between two checkpoints; 0 means only at the end.
+        keep_last: Number of newest checkpoints kept (the best one is kept besides).
+        max_skipped: Updates in a row that may be skipped for a loss or gradient that is not finite,
+            before the run stops.
+        sinks: Where metrics go besides metrics.jsonl: any of "tensorboard", "wandb".
+    """
+
+    max_steps: int = 1_000
+    batch_size: int = 32
+    micro_batch_size: int | None = None
+    seed: int = 0
+    device: str = "auto"
+    precision: Literal["float32", "bf16"] = "float32"
+    compile: bool = False
+    kernels: Literal["auto", "reference"] = "auto"
+    log_every: int = 10
+    log_norms: bool = False
+    eval_every: int = 250
+    eval_batch_size: int = 32
+    patience: int = 0
+    save_every: int = 250
+    keep_last: int = 2
+    max_skipped: int = 20
+    sinks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("max_steps", "batch_size", "log_every", "eval_batch_size", "keep_last", "max_skipped"):
+            value = getattr(self, name)
+            _require(value >= 1, f"training.{name} is {value}; it must be at least 1")
+        for name in ("eval_every", "save_every", "patience"):
+            value = getattr(self, name)
+            _require(value >= 0, f"training.{name} is {value}; 0 switches it off")
+        _require(
+            self.micro_batch_size is None or 1 <= self.micro_batch_size <= self.batch_size,
+            f"training.micro_batch_size is {self.micro_batch_size}; "
+            f"it must lie between 1 and training.batch_size {self.batch_size}",
+        )
+        _require(
+            self.precision in ("float32", "bf16"),
+            f"training.precision is {self.precision!r}; use float32 or bf16",
+        )
+        unknown = sorted(set(self.sinks) - {"tensorboard", "wandb"})
+        _require(not unknown, f"training.sinks names {unknown}; use any of tensorboard, wandb")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """One training run, whole: what a recipe holds and a run folder keeps as config.yaml.
+
+    Args:
+        out: Folder of the run.
+        init_from: Run folder or checkpoint whose weights the model starts from; empty means fresh.
+        model, data, optimizer, training: The parts.
+    """
+
+    out: str = "runs/run"
+    init_from: str = ""
+    model: ModelConfig = field(default_factory=lambda: ModelConfig(vocab_size=0))
+    data: DataConfig = field(default_factory=DataConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)

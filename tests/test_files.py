@@ -1,0 +1,55 @@
+"""Atomic writing: the old file or folder stays whole whatever happens on the way."""
+
+import os
+import stat
+
+import pytest
+
+from groundup.files import folder_aside, open_atomic, sha256_file, write_atomic, write_json
+
+
+def test_write_replaces_and_leaves_nothing_aside(tmp_path):
+    path = tmp_path / "new folder" / "naïve file.txt"
+    write_atomic(path, "one")
+    write_atomic(path, b"two \xff")
+    assert path.read_bytes() == b"two \xff"
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_failure_keeps_the_old_file_and_removes_the_half_written_one(tmp_path):
+    path = tmp_path / "file"
+    write_atomic(path, "old")
+    with pytest.raises(RuntimeError), open_atomic(path) as file:
+        file.write(b"half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_written_files_have_the_usual_permissions(tmp_path):
+    (tmp_path / "usual").touch()
+    write_atomic(tmp_path / "ours", "")
+    usual, ours = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("usual", "ours"))
+    assert usual == ours
+
+
+def test_a_folder_appears_whole_or_not_at_all(tmp_path):
+    target = tmp_path / "target"
+    with pytest.raises(KeyboardInterrupt), folder_aside(target) as folder:
+        (folder / "part").write_text("1")
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == []
+    with folder_aside(target) as folder:
+        (folder / "part").write_text("1")
+        assert not target.exists()
+    with folder_aside(target) as folder:
+        (folder / "other").write_text("2")
+    assert os.listdir(target) == ["other"]
+    assert os.listdir(tmp_path) == ["target"]
+
+
+def test_hash_and_json(tmp_path):
+    write_json(tmp_path / "a.json", {"ü": 1})
+    assert (tmp_path / "a.json").read_text(encoding="utf-8") == '{\n  "ü": 1\n}\n'
+    write_atomic(tmp_path / "empty", "")
+    assert sha256_file(tmp_path / "empty") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
