@@ -1,0 +1,345 @@
+// The Python face of the core: types, the GIL, exceptions, arrays without copies. No algorithm lives here.
+// What Python sees of it is written down in src/groundup/_native.pyi.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "bpe_encode.hpp"
+#include "errors.hpp"
+#include "parallel.hpp"
+#include "pretokenize.hpp"
+#include "word_counter.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace groundup;
+
+namespace {
+
+constexpr std::size_t kShortText = 4096;  // letting go of the GIL costs more than such a text
+
+using Ids = std::vector<TokenId>;
+using IdArray = nb::ndarray<nb::numpy, TokenId, nb::ndim<1>>;
+
+std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+nb::bytes to_bytes(std::string_view bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+// The UTF-8 of a str, which Python keeps with it (no copy for ASCII). Lone surrogates: UnicodeEncodeError.
+std::string_view utf8(nb::handle text) {
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (data == nullptr) throw nb::python_error();
+    return {data, static_cast<std::size_t>(size)};
+}
+
+
+// The name of a file, given as str, bytes or os.PathLike, as the system takes it.
+std::string file_name(nb::handle path) {
+    PyObject* name = nullptr;
+    if (PyUnicode_FSConverter(path.ptr(), &name) == 0) throw nb::python_error();
+    return std::string(view(nb::steal<nb::bytes>(name)));
+}
+
+// Runs work without the GIL, if there is enough to do.
+template <class Work>
+auto without_gil(bool is_long, Work&& work) {
+    if (!is_long) return work();
+    const nb::gil_scoped_release release;
+    return work();
+}
+
+std::vector<std::string> to_strings(const std::vector<nb::bytes>& items) {
+    std::vector<std::string> strings;
+    strings.reserve(items.size());
+    for (const nb::bytes& item : items) strings.emplace_back(view(item));
+    return strings;
+}
+
+std::vector<Token> to_tokens(const std::vector<std::pair<nb::bytes, TokenId>>& items) {
+    std::vector<Token> tokens;
+    tokens.reserve(items.size());
+    for (const auto& [bytes, id] : items) tokens.emplace_back(view(bytes), id);
+    return tokens;
+}
+
+std::vector<Merge> to_merges(const std::vector<std::pair<nb::bytes, nb::bytes>>& items) {
+    std::vector<Merge> merges;
+    merges.reserve(items.size());
+    for (const auto& [left, right] : items) merges.emplace_back(view(left), view(right));
+    return merges;
+}
+
+std::vector<std::string_view> to_views(const std::vector<nb::bytes>& items) {
+    std::vector<std::string_view> views;
+    views.reserve(items.size());
+    for (const nb::bytes& item : items) views.push_back(view(item));
+    return views;
+}
+
+nb::list to_list(const Ids& ids) {
+    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(ids.size())));
+    if (!list) throw nb::python_error();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        PyObject* const number = PyLong_FromUnsignedLong(ids[i]);
+        if (number == nullptr) throw nb::python_error();
+        PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), number);
+    }
+    return nb::cast<nb::list>(list);
+}
+
+IdArray to_array(Ids&& ids) {
+    auto owned = std::make_unique<Ids>(std::move(ids));
+    TokenId* const data = owned->data();
+    const std::size_t size = owned->size();
+    const nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<Ids*>(p); });
+    return IdArray(data, {size}, owner);
+}
+
+// Lets Python handle signals (Ctrl-C). For a calling thread that let go of the GIL.
+void check_signals() {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+// Signals and the caller's function, which must live as long as what is returned.
+Progress to_progress(const std::optional<nb::callable>& callback) {
+    return [callback = callback ? callback->ptr() : nullptr](std::uint64_t done) {
+        check_signals();
+        if (callback == nullptr) return;
+        const nb::gil_scoped_acquire acquire;
+        nb::borrow<nb::callable>(callback)(done);
+    };
+}
+
+// The UTF-8 of a str or of bytes, which are checked.
+std::string_view text_view(nb::handle text) {
+    if (nb::isinstance<nb::str>(text)) return utf8(text);
+    if (!nb::isinstance<nb::bytes>(text)) throw nb::type_error("text must be str or bytes");
+    const std::string_view bytes = view(nb::borrow<nb::bytes>(text));
+    const std::size_t invalid = without_gil(bytes.size() > kShortText, [bytes] { return find_invalid_utf8(bytes); });
+    if (invalid != kNowhere) throw std::invalid_argument(invalid_utf8_message("the text", bytes[invalid], invalid));
+    return bytes;
+}
+
+Ids encode(const Encoder& encoder, nb::handle text, bool special) {
+    const std::string_view bytes = text_view(text);
+    return without_gil(bytes.size() > kShortText, [&] {
+        Ids ids;
+        encoder.encode(bytes, special, ids);
+        return ids;
+    });
+}
+
+std::vector<Ids> encode_batch(const Encoder& encoder, const nb::list& texts, bool special, std::size_t num_threads) {
+    // References of our own: the caller's list may change while the GIL is free.
+    std::vector<nb::object> kept;
+    std::vector<std::string_view> views;
+    for (const nb::handle text : texts) {
+        kept.push_back(nb::borrow(text));
+        views.push_back(text_view(text));
+    }
+    return without_gil(true, [&] { return encoder.encode_batch(views, special, num_threads, check_signals); });
+}
+
+// The bytes of an array of one type, if the ids are one.
+template <class Id>
+std::optional<std::string> decode_array(const Encoder& encoder, nb::handle ids) {
+    nb::ndarray<nb::ro, const Id, nb::ndim<1>, nb::device::cpu> array;
+    if (!nb::try_cast(ids, array, false)) return std::nullopt;
+    return without_gil(array.size() > kShortText, [&] {
+        return encoder.decode(array.data(), array.size(), static_cast<std::ptrdiff_t>(array.stride(0)));
+    });
+}
+
+std::string decode_list(const Encoder& encoder, const nb::sequence& ids) {
+    std::vector<std::int64_t> numbers;
+    for (const nb::handle id : ids) {
+        std::int64_t number = 0;
+        if (!nb::try_cast(id, number)) {
+            throw std::invalid_argument("id " + std::string(nb::repr(id).c_str()) + " is not in the vocabulary");
+        }
+        numbers.push_back(number);
+    }
+    return encoder.decode(numbers.data(), numbers.size(), 1);
+}
+
+nb::bytes decode(const Encoder& encoder, nb::handle ids) {
+    if (nb::isinstance<nb::list>(ids) || nb::isinstance<nb::tuple>(ids)) {
+        return to_bytes(decode_list(encoder, nb::borrow<nb::sequence>(ids)));
+    }
+    std::optional<std::string> bytes = decode_array<std::uint16_t>(encoder, ids);
+    if (!bytes) bytes = decode_array<std::uint32_t>(encoder, ids);
+    if (!bytes) bytes = decode_array<std::int64_t>(encoder, ids);
+    if (!bytes) throw nb::type_error("ids must be a list of int or a 1-D array of uint16, uint32 or int64");
+    return to_bytes(*bytes);
+}
+
+// A stream together with the Python object of its encoder, which must live as long.
+class Stream {
+public:
+    Stream(nb::object encoder, bool special)
+        : encoder_(std::move(encoder)), stream_(nb::cast<const Encoder&>(encoder_), special) {}
+
+    nb::list push(const nb::str& text) {
+        const std::string_view bytes = utf8(text);
+        return to_list(without_gil(bytes.size() > kShortText, [&] {
+            Ids ids;
+            stream_.push(bytes, ids);
+            return ids;
+        }));
+    }
+
+    nb::list finish() {
+        Ids ids;
+        stream_.finish(ids);
+        return to_list(ids);
+    }
+
+private:
+    nb::object encoder_;
+    EncoderStream stream_;
+};
+
+void define_counter(nb::module_& module) {
+    nb::class_<WordCounter>(module, "WordCounter")
+        .def("__init__",
+             [](WordCounter* self, const std::vector<nb::bytes>& special_tokens) {
+                 new (self) WordCounter(to_strings(special_tokens));
+             },
+             "special_tokens"_a)
+        .def("add_text",
+             [](WordCounter& self, const nb::bytes& text, std::size_t num_threads, std::size_t chunk_bytes) {
+                 const std::string_view bytes = view(text);
+                 const bool is_long = bytes.size() > kShortText;
+                 const Progress progress = is_long ? to_progress(std::nullopt) : Progress();
+                 without_gil(is_long, [&] { self.add_text(bytes, num_threads, chunk_bytes, progress); });
+             },
+             "text"_a, "num_threads"_a = 0, nb::kw_only(), "chunk_bytes"_a = 0)
+        .def("add_file",
+             [](WordCounter& self, nb::handle path, std::size_t num_threads,
+                const std::optional<nb::callable>& progress, std::size_t chunk_bytes) {
+                 const std::string name = file_name(path);
+                 const Progress report = to_progress(progress);
+                 without_gil(true, [&] { self.add_file(name, num_threads, chunk_bytes, report); });
+             },
+             "path"_a, "num_threads"_a = 0, "progress"_a.none() = nb::none(), nb::kw_only(), "chunk_bytes"_a = 0)
+        .def("add_words",
+             [](WordCounter& self, const std::vector<nb::bytes>& words, const std::vector<std::uint64_t>& counts) {
+                 if (words.size() != counts.size()) throw std::invalid_argument("as many counts as words are needed");
+                 std::vector<CountedWord> counted;
+                 counted.reserve(words.size());
+                 for (std::size_t i = 0; i < words.size(); ++i) counted.push_back({view(words[i]), counts[i]});
+                 self.add_words(counted);
+             },
+             "words"_a, "counts"_a)
+        .def_prop_ro("num_words", &WordCounter::num_words)
+        .def_prop_ro("num_bytes", &WordCounter::num_bytes)
+        .def("words",
+             [](const WordCounter& self) {
+                 std::vector<std::pair<nb::bytes, std::uint64_t>> words;
+                 for (const auto& [word, count] : self.words()) words.emplace_back(to_bytes(word), count);
+                 return words;
+             })
+        .def("train",
+             [](const WordCounter& self, std::size_t num_merges, const std::optional<nb::callable>& progress) {
+                 const Progress report = to_progress(progress);
+                 const std::vector<Merge> learned = without_gil(true, [&] { return self.train(num_merges, report); });
+                 std::vector<std::pair<nb::bytes, nb::bytes>> merges;
+                 for (const auto& [left, right] : learned) merges.emplace_back(to_bytes(left), to_bytes(right));
+                 return merges;
+             },
+             "num_merges"_a, "progress"_a.none() = nb::none());
+}
+
+void define_encoder(nb::module_& module) {
+    using Tokens = std::vector<std::pair<nb::bytes, TokenId>>;
+    nb::class_<Encoder>(module, "Encoder")
+        .def("__init__",
+             [](Encoder* self, const Tokens& tokens, const std::vector<std::pair<nb::bytes, nb::bytes>>& merges,
+                const Tokens& special_tokens, std::size_t cache_bytes) {
+                 new (self) Encoder(to_tokens(tokens), to_merges(merges), to_tokens(special_tokens), cache_bytes);
+             },
+             "tokens"_a, "merges"_a, "special_tokens"_a, "cache_bytes"_a = std::size_t{64} << 20)
+        .def("encode",
+             [](const Encoder& self, nb::handle text, bool special) { return to_list(encode(self, text, special)); },
+             "text"_a, "special"_a)
+        .def("encode_array",
+             [](const Encoder& self, nb::handle text, bool special) { return to_array(encode(self, text, special)); },
+             "text"_a, "special"_a)
+        .def("encode_batch",
+             [](const Encoder& self, const nb::list& texts, bool special, std::size_t num_threads) {
+                 nb::list lists;
+                 for (const Ids& ids : encode_batch(self, texts, special, num_threads)) lists.append(to_list(ids));
+                 return lists;
+             },
+             "texts"_a, "special"_a, "num_threads"_a = 0)
+        .def("encode_batch_arrays",
+             [](const Encoder& self, const nb::list& texts, bool special, std::size_t num_threads) {
+                 nb::list arrays;
+                 for (Ids& ids : encode_batch(self, texts, special, num_threads)) {
+                     arrays.append(nb::cast(to_array(std::move(ids))));
+                 }
+                 return arrays;
+             },
+             "texts"_a, "special"_a, "num_threads"_a = 0)
+        .def("encode_words",
+             [](const Encoder& self, const std::vector<nb::bytes>& words) {
+                 const std::vector<std::string_view> views = to_views(words);
+                 return to_list(without_gil(true, [&] {
+                     Ids ids;
+                     self.encode_words(views, ids);
+                     return ids;
+                 }));
+             },
+             "words"_a)
+        .def("find_special",
+             [](const Encoder& self, nb::handle text) -> std::optional<std::pair<std::size_t, TokenId>> {
+                 const auto special = self.find_special(text_view(text));
+                 if (!special) return std::nullopt;
+                 return std::pair(special->begin, special->id);
+             },
+             "text"_a)
+        .def("decode_bytes", &decode, "ids"_a)
+        .def("stream", [](nb::object self, bool special) { return new Stream(std::move(self), special); }, "special"_a,
+             nb::rv_policy::take_ownership);
+
+    nb::class_<Stream>(module, "Stream").def("push", &Stream::push, "text"_a).def("finish", &Stream::finish);
+}
+
+}  // namespace
+
+NB_MODULE(_native, module) {
+    // The default translation knows no file names.
+    nb::register_exception_translator([](const std::exception_ptr& error, void*) {
+        try {
+            std::rethrow_exception(error);
+        } catch (const FileError& file_error) {
+            errno = file_error.error_number();
+            PyErr_SetFromErrnoWithFilename(PyExc_OSError, file_error.path().c_str());
+        }
+    });
+    define_counter(module);
+    define_encoder(module);
+    module.def("pre_tokenize",
+               [](nb::handle text) {
+                   std::vector<nb::bytes> words;
+                   for_each_word(text_view(text), [&](std::string_view word) { words.push_back(to_bytes(word)); });
+                   return words;
+               },
+               "text"_a);
+    module.def("unicode_class",
+               [](std::uint32_t code_point) {
+                   constexpr const char* kNames[] = {"other", "letter", "number", "space"};
+                   return kNames[static_cast<std::size_t>(classify(code_point))];
+               },
+               "code_point"_a);
+    module.def("default_num_threads", &default_num_threads);
+    module.attr("UNICODE_TABLES_VERSION") = kUnicodeTablesVersion;
+}

@@ -1,0 +1,130 @@
+// Text to ids and back. Twin: reference.py, ReferenceTokenizer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "merger.hpp"
+#include "special_tokens.hpp"
+#include "word_table.hpp"
+
+namespace groundup {
+
+// The ids of words met before. It empties itself when it holds more than its limit.
+class WordCache {
+public:
+    explicit WordCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+
+    // Appends the ids of the word if it is known.
+    bool append(std::string_view word, std::vector<TokenId>& ids) const;
+    // Remembers ids[first ..] for the word.
+    void insert(std::string_view word, const std::vector<TokenId>& ids, std::size_t first);
+
+private:
+    // The value of a word: how many ids in the upper half; the id itself if it is one, else their place in ids_.
+    WordTable table_;
+    std::vector<TokenId> ids_;
+    std::size_t limit_bytes_;
+};
+
+// A vocabulary that turns text into ids. All methods may be called from several threads at once; the cache
+// never changes a result. Text is valid UTF-8 for all but encode_words.
+class Encoder {
+public:
+    Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
+            const std::vector<Token>& special_tokens, std::size_t cache_bytes);
+
+    struct Special {
+        std::size_t begin;
+        std::size_t length;
+        TokenId id;
+    };
+
+    // recognise_special: special tokens become their ids; otherwise their spelling is ordinary text.
+    void encode(std::string_view text, bool recognise_special, std::vector<TokenId>& ids) const;
+    // One list for each text; the texts are shared out to the threads. `check` is called now and then in the
+    // calling thread and may throw to stop.
+    std::vector<std::vector<TokenId>> encode_batch(const std::vector<std::string_view>& texts, bool recognise_special,
+                                                   std::size_t num_threads, const std::function<void()>& check) const;
+    // Each word is one pre-token, of any bytes.
+    void encode_words(const std::vector<std::string_view>& words, std::vector<TokenId>& ids) const;
+
+    std::optional<Special> find_special(std::string_view text) const;
+
+    // The bytes of size ids, one every `stride` places; Id is uint16, uint32 or int64. Throws
+    // std::invalid_argument that names an unknown id.
+    template <class Id>
+    std::string decode(const Id* ids, std::size_t size, std::ptrdiff_t stride) const;
+
+private:
+    friend class EncoderStream;
+
+    // A cache for the time of a call. Nobody waits for one: where all are in use, or where the process was
+    // forked while another thread held the lock, a new one serves and is thrown away.
+    class Lease {
+    public:
+        explicit Lease(const Encoder& encoder);
+        ~Lease();
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+        WordCache& operator*() const { return *cache_; }
+
+    private:
+        const Encoder& encoder_;
+        std::unique_ptr<WordCache> cache_;
+    };
+
+    void encode_word(std::string_view word, WordCache& cache, std::vector<TokenId>& ids) const;
+    void encode_ordinary(std::string_view text, WordCache& cache, std::vector<TokenId>& ids) const;
+    void encode_with(WordCache& cache, std::string_view text, bool recognise_special, std::vector<TokenId>& ids) const;
+    void add_token_bytes(const std::vector<Token>& tokens);
+    std::string_view token_bytes(std::int64_t id) const;
+
+    Merger merger_;
+    SpecialTokens specials_;
+    std::vector<TokenId> special_ids_;
+
+    std::string all_bytes_;  // of the tokens, one after the other
+    struct Span {
+        std::uint64_t begin = 0;
+        std::uint32_t length = 0;
+        bool exists = false;
+    };
+    std::vector<Span> spans_;                          // of small ids
+    std::unordered_map<TokenId, Span> distant_spans_;  // of ids far above the number of tokens
+
+    std::size_t bytes_per_cache_;
+    std::size_t most_caches_;
+    mutable std::mutex mutex_;  // guards idle_caches_
+    mutable std::vector<std::unique_ptr<WordCache>> idle_caches_;
+};
+
+// Encodes a text that arrives in pieces: the ids are those of the whole, whatever the cuts. Holds back what
+// the next piece can still change, at most a pre-token or a special token.
+class EncoderStream {
+public:
+    // The encoder must outlive the stream.
+    EncoderStream(const Encoder& encoder, bool recognise_special)
+        : encoder_(encoder), recognise_special_(recognise_special) {}
+
+    void push(std::string_view piece, std::vector<TokenId>& ids);
+    void finish(std::vector<TokenId>& ids);
+
+private:
+    const Encoder& encoder_;
+    bool recognise_special_;
+    std::string pending_;
+    std::size_t begin_ = 0;           // of the text not encoded yet, in pending_
+    std::size_t word_end_ = 0;        // the first word in it goes on at least to here
+    std::size_t no_special_to_ = 0;   // no special token begins between begin_ and here
+};
+
+}  // namespace groundup

@@ -1,0 +1,68 @@
+// Text in chunks that can be pre-tokenized apart: the words are those of the whole, wherever the cuts fall.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "special_tokens.hpp"
+
+namespace groundup {
+
+inline constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
+
+struct Chunk {
+    std::string_view text;
+    std::uint64_t offset = 0;  // of the first byte, in the whole
+    std::string storage;       // holds the text where it comes from a file
+};
+
+class ChunkReader {
+public:
+    virtual ~ChunkReader() = default;
+    // Fills the chunk; false at the end. Not thread-safe.
+    virtual bool next(Chunk& chunk) = 0;
+};
+
+// Chunks of a text in memory, not copied.
+class TextChunks : public ChunkReader {
+public:
+    TextChunks(std::string_view text, std::size_t chunk_bytes, const SpecialTokens& specials)
+        : text_(text), chunk_bytes_(chunk_bytes), specials_(specials) {}
+    bool next(Chunk& chunk) override;
+
+private:
+    std::string_view text_;
+    std::size_t chunk_bytes_;
+    const SpecialTokens& specials_;
+    std::size_t position_ = 0;
+};
+
+// Chunks of a file of any size. Throws FileError.
+class FileChunks : public ChunkReader {
+public:
+    FileChunks(const std::string& path, std::size_t chunk_bytes, const SpecialTokens& specials);
+    bool next(Chunk& chunk) override;
+
+private:
+    void read_until(std::string& buffer, std::size_t wanted);
+
+    struct Close {
+        void operator()(std::FILE* file) const { std::fclose(file); }
+    };
+    std::string path_;
+    std::unique_ptr<std::FILE, Close> file_;
+    std::size_t chunk_bytes_;
+    const SpecialTokens& specials_;
+    std::string rest_;  // read, but behind the last cut
+    std::uint64_t position_ = 0;
+    bool at_end_ = false;
+};
+
+// The last place above `low` where `text`, which goes on, may be cut: between two characters that part two
+// pre-tokens in every text, and not inside a special token. kNowhere if there is none.
+std::size_t find_cut(std::string_view text, std::size_t low, const SpecialTokens& specials);
+
+}  // namespace groundup

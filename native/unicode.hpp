@@ -1,0 +1,51 @@
+// Character classes of the GPT-2 pattern (\p{L}, \p{N}, \s), as tiktoken has them, and UTF-8.
+// The tables are made by tools/make_unicode_tables.py; reference.py uses the same classes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace groundup {
+
+enum class CharClass : std::uint8_t { other = 0, letter = 1, number = 2, space = 3 };
+
+// Code points from here on belong to no class; two bits for each one before.
+inline constexpr std::uint32_t kClassifiedEnd = 0x323B0;
+using PackedClasses = std::array<std::uint8_t, kClassifiedEnd / 4>;
+extern const PackedClasses kPackedClasses;
+extern const char* const kUnicodeTablesVersion;
+
+inline CharClass classify(std::uint32_t code_point) {
+    if (code_point >= kClassifiedEnd) return CharClass::other;
+    return static_cast<CharClass>((kPackedClasses[code_point / 4] >> (code_point % 4 * 2)) & 3);
+}
+
+struct Character {
+    std::uint32_t code_point;
+    std::uint32_t num_bytes;
+};
+
+inline bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// The character at p, which must be the first byte of a whole, valid one.
+inline Character decode_valid(const char* p) {
+    const auto byte = [p](int i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(p[i])); };
+    const std::uint32_t first = byte(0);
+    if (first < 0x80) return {first, 1};
+    if (first < 0xE0) return {(first & 0x1F) << 6 | (byte(1) & 0x3F), 2};
+    if (first < 0xF0) return {(first & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F), 3};
+    return {(first & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F), 4};
+}
+
+inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+// The bytes of the character that text begins with, 0 where it is not valid UTF-8 (cut short, an
+// overlong form, a surrogate, past U+10FFFF).
+std::size_t valid_character(std::string_view text);
+
+// Offset of the first byte that begins no valid character, or kNowhere.
+std::size_t find_invalid_utf8(std::string_view text);
+
+}  // namespace groundup

@@ -1,0 +1,75 @@
+"""The C++ core as Python sees it (native/bindings.cpp): counting, training, encoding, decoding.
+
+Text is `str` or UTF-8 `bytes`. Bad input raises ValueError (`groundup.tokenizer` turns it into
+TokenizerError), a file that cannot be read OSError, too little memory MemoryError. `num_threads` 0 means
+all processors this process may use; no result depends on it. Long calls let go of the GIL.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+UNICODE_TABLES_VERSION: str
+
+def default_num_threads() -> int: ...
+def pre_tokenize(text: str | bytes) -> list[bytes]: ...
+def unicode_class(code_point: int) -> str: ...
+
+class WordCounter:
+    """Counts the distinct pre-tokens of texts and files and learns merges from them."""
+
+    def __init__(self, special_tokens: Sequence[bytes]) -> None: ...
+    # chunk_bytes (0: the default) never changes a result; it is there for tests.
+    def add_text(self, text: bytes, num_threads: int = 0, *, chunk_bytes: int = 0) -> None: ...
+    # progress gets the bytes done so far, in the calling thread; what it raises stops the work.
+    def add_file(
+        self,
+        path: str | bytes | os.PathLike[str],
+        num_threads: int = 0,
+        progress: Callable[[int], None] | None = None,
+        *,
+        chunk_bytes: int = 0,
+    ) -> None: ...
+    def add_words(self, words: Sequence[bytes], counts: Sequence[int]) -> None: ...
+    @property
+    def num_words(self) -> int: ...  # distinct
+    @property
+    def num_bytes(self) -> int: ...  # of all words, each as often as it was counted
+    def words(self) -> list[tuple[bytes, int]]: ...  # most frequent first, then by bytes
+    # progress gets the number of merges so far.
+    def train(self, num_merges: int, progress: Callable[[int], None] | None = None) -> list[tuple[bytes, bytes]]: ...
+
+class Encoder:
+    """A vocabulary with its merges: text to ids and back. May be used from several threads at once."""
+
+    # cache_bytes bounds the memory for words met before, in all threads together.
+    def __init__(
+        self,
+        tokens: Sequence[tuple[bytes, int]],
+        merges: Sequence[tuple[bytes, bytes]],
+        special_tokens: Sequence[tuple[bytes, int]],
+        cache_bytes: int = 67108864,
+    ) -> None: ...
+    # special: special tokens become their ids; False: their spelling is ordinary text.
+    def encode(self, text: str | bytes, special: bool) -> list[int]: ...
+    def encode_array(self, text: str | bytes, special: bool) -> npt.NDArray[np.uint32]: ...
+    def encode_batch(self, texts: list[str] | list[bytes], special: bool, num_threads: int = 0) -> list[list[int]]: ...
+    def encode_batch_arrays(
+        self, texts: list[str] | list[bytes], special: bool, num_threads: int = 0
+    ) -> list[npt.NDArray[np.uint32]]: ...
+    # Each word is one pre-token, of any bytes.
+    def encode_words(self, words: Sequence[bytes]) -> list[int]: ...
+    # Byte offset and id of the first special token.
+    def find_special(self, text: str | bytes) -> tuple[int, int] | None: ...
+    def stream(self, special: bool) -> Stream: ...
+    def decode_bytes(
+        self, ids: Sequence[int] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32] | npt.NDArray[np.int64]
+    ) -> bytes: ...
+
+class Stream:
+    """Encodes a text that arrives in pieces; all ids together are those of the whole text."""
+
+    def push(self, text: str) -> list[int]: ...
+    def finish(self) -> list[int]: ...

@@ -1,0 +1,1 @@
+"""Bytes to tokens: byte-level BPE, the readable reference and the fast one."""

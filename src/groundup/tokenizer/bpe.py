@@ -1,0 +1,329 @@
+"""The tokenizer: text to ids and back, by byte-level BPE. The front door of this room.
+
+Checks, choices and errors are here; the work is done by the native core (`native/`), and `reference.py`
+has the same algorithm to read. Learning a vocabulary is in `train.py`, files are in `formats.py`.
+Importing this module loads neither numpy nor regex; they come with the calls that need them.
+"""
+
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, SupportsIndex
+
+from groundup import _native
+from groundup.corpus import END_OF_TEXT
+from groundup.errors import TokenizerError
+from groundup.files import StrPath
+from groundup.tokenizer.formats import TOKENIZER_FILE, read_gpt2, read_huggingface, write_gpt2, write_huggingface
+from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer
+from groundup.tokenizer.special import SpecialSplitter
+from groundup.tokenizer.streaming import PatternStream, SpecialGuard, StreamingDecoder
+from groundup.tokenizer.surrogates import replace_surrogates, surrogate_error
+from groundup.tokenizer.train import BpeTrainer, train_bpe, train_bpe_from_iterator
+from groundup.tokenizer.vocabulary import Merge, Vocabulary, make_vocabulary
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["GPT2_PATTERN", "BpeTrainer", "Special", "Tokenizer", "train_bpe", "train_bpe_from_iterator"]
+
+# What the spelling of a special token in a text is: the token, ordinary text, or an error.
+Special = Literal["token", "text", "error"]
+
+_STEP_CHARS = 1 << 16  # of a long text in a stream, so that its ids are not all in memory at once
+
+
+class Tokenizer:
+    """A vocabulary that turns text into ids and ids into text. It never changes; threads may share it.
+
+    >>> vocab = dict(enumerate([b" ", b"a", b"c", b"e", b"h", b"t", b"th", b" c", b" a", b"the", b" at"]))
+    >>> merges = [(b"t", b"h"), (b" ", b"c"), (b" ", b"a"), (b"th", b"e"), (b" a", b"t")]
+    >>> Tokenizer(vocab, merges).encode("the cat ate")
+    [9, 7, 1, 5, 10, 3]
+
+    Encoding splits the text at special tokens (literal, longest first), cuts the rest into pre-tokens by
+    `pattern`, and joins neighbours within each by the merges in their order. With GPT-2's vocabulary the
+    ids are tiktoken's. Wrong input raises TokenizerError.
+    """
+
+    def __init__(
+        self,
+        vocab: Mapping[int, bytes],
+        merges: Sequence[Merge],
+        special_tokens: Sequence[str] | None = None,
+        *,
+        pattern: str = GPT2_PATTERN,
+    ) -> None:
+        """Special tokens that `vocab` lacks get the ids after its largest. The arguments are copied."""
+        self._set_up(make_vocabulary(vocab, merges, special_tokens, pattern))
+
+    @classmethod
+    def from_files(
+        cls,
+        vocab_path: StrPath,
+        merges_path: StrPath,
+        special_tokens: Sequence[str] | None = None,
+        *,
+        pattern: str = GPT2_PATTERN,
+    ) -> "Tokenizer":
+        """From GPT-2's vocab.json and merges.txt, which do not say what the special tokens are."""
+        return cls.from_vocabulary(read_gpt2(vocab_path, merges_path, special_tokens, pattern))
+
+    @classmethod
+    def load(cls, path: StrPath) -> "Tokenizer":
+        """From a tokenizer.json of byte-level BPE, or a folder that has one."""
+        return cls.from_vocabulary(read_huggingface(_tokenizer_file(path)))
+
+    @classmethod
+    def from_vocabulary(cls, vocabulary: Vocabulary) -> "Tokenizer":
+        """From parts that are checked."""
+        self = cls.__new__(cls)
+        self._set_up(vocabulary)
+        return self
+
+    def _set_up(self, vocabulary: Vocabulary) -> None:
+        special = vocabulary.special_tokens
+        self._vocabulary = vocabulary
+        self._encoder = _native.Encoder(
+            list(vocabulary.ordinary_ids().items()),
+            vocabulary.merges,
+            [(token.encode(), id) for token, id in special.items()],
+        )
+        self._longest_special = max(map(len, special), default=0)
+        self._cut = None if vocabulary.pattern == GPT2_PATTERN else pre_tokenizer(vocabulary.pattern)
+        self._splitters = {True: SpecialSplitter(list(special) if self._cut else []), False: SpecialSplitter([])}
+
+    def save(self, path: StrPath) -> None:
+        """Write a tokenizer.json at `path`, or in it if it is a folder; other tools read it, with the same ids."""
+        write_huggingface(_tokenizer_file(path), self._vocabulary)
+
+    def save_gpt2(self, vocab_path: StrPath, merges_path: StrPath) -> None:
+        """Write GPT-2's vocab.json and merges.txt."""
+        write_gpt2(vocab_path, merges_path, self._vocabulary)
+
+    def encode(
+        self, text: str, *, special: Special = "token", errors: Literal["strict", "replace"] = "strict"
+    ) -> list[int]:
+        """The ids of a text.
+
+        `special` says what the spelling of a special token is: the token, ordinary text (for text from
+        strangers), or an error. A lone surrogate is an error that names its place, or with
+        `errors="replace"` counts as U+FFFD.
+        """
+        if errors == "replace":
+            text = replace_surrogates(text)
+        elif errors != "strict":
+            raise TokenizerError(f"errors is {errors!r}; it must be 'strict' or 'replace'")
+        recognise = self._recognise(special, [text])
+        try:
+            if self._cut is None:
+                return self._encoder.encode(text, recognise)
+            text.encode()  # a lone surrogate is to be named by its place in the text, not in its pre-token
+            segments = self._splitters[recognise].split(text)
+            return [id for segment in segments for id in self._encode_segment(*segment)]
+        except ValueError as error:
+            raise _explained(error, [text]) from error
+
+    def encode_to_array(self, text: str, *, special: Special = "token") -> "numpy.ndarray":
+        """The ids of a text as a 1-D array of type `dtype`."""
+        return self.encode_batch_to_arrays([text], special=special)[0]
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: Special = "token", num_threads: int | None = None
+    ) -> list[list[int]]:
+        """The ids of each text, as `encode` gives them; in several threads, by default all processors'."""
+        texts = list(texts)
+        if self._cut is not None:
+            return [self.encode(text, special=special) for text in texts]
+        recognise = self._recognise(special, texts)
+        try:
+            return self._encoder.encode_batch(texts, recognise, _checked_threads(num_threads))
+        except ValueError as error:
+            raise _explained(error, texts) from error
+
+    def encode_batch_to_arrays(
+        self, texts: Sequence[str], *, special: Special = "token", num_threads: int | None = None
+    ) -> "list[numpy.ndarray]":
+        """As `encode_batch`, each text's ids a 1-D array of type `dtype`."""
+        import numpy
+
+        texts = list(texts)
+        if self._cut is not None:
+            return [numpy.array(self.encode(text, special=special), dtype=self.dtype) for text in texts]
+        recognise = self._recognise(special, texts)
+        try:
+            arrays = self._encoder.encode_batch_arrays(texts, recognise, _checked_threads(num_threads))
+        except ValueError as error:
+            raise _explained(error, texts) from error
+        return [ids.astype(self.dtype, copy=False) for ids in arrays]
+
+    def encode_iterable(self, iterable: Iterable[str], *, special: Special = "token") -> Iterator[int]:
+        """The ids of `"".join(iterable)`, one by one, without joining it.
+
+        Cuts may fall anywhere: within a word, white space, a special token. Memory holds one pre-token (with
+        a pattern of your own, the text up to the next special token) and a bounded cache.
+        """
+        self._recognise(special, [])  # a wrong argument is an error now, not at the first id
+        return self._iter_ids(iterable, special)
+
+    def _iter_ids(self, texts: Iterable[str], special: Special) -> Iterator[int]:
+        recognise = special == "token"
+        guard = SpecialGuard(self._refuse_special, self._longest_special) if special == "error" else None
+        if self._cut is None:
+            stream = self._encoder.stream(recognise)
+        else:
+            stream = PatternStream(self._splitters[recognise], self._encode_segment)
+        offset = 0
+        for text in texts:
+            for start in range(0, len(text), _STEP_CHARS):
+                part = text[start : start + _STEP_CHARS]
+                # Only our own errors are explained: what `texts` raises goes through as it is.
+                try:
+                    part.encode()  # as in encode
+                    if guard:
+                        guard.check(part)
+                    ids = stream.push(part)
+                except ValueError as error:
+                    raise _explained(error, [], offset) from error
+                yield from ids
+                offset += len(part)
+        try:
+            ids = stream.finish()
+        except ValueError as error:
+            raise _explained(error, []) from error
+        yield from ids
+
+    def _encode_segment(self, text: str, is_special: bool) -> list[int]:
+        """The ids of a special token, or of the text between two, under a pattern of your own."""
+        if is_special:
+            return [self._vocabulary.special_tokens[text]]
+        assert self._cut is not None
+        return self._encoder.encode_words([word.encode() for word in self._cut(text)])
+
+    def decode(self, ids: Iterable[SupportsIndex]) -> str:
+        """The text of the ids: their bytes as UTF-8, with U+FFFD for what is not. An unknown id is an error."""
+        return self.decode_bytes(ids).decode("utf-8", errors="replace")
+
+    def decode_bytes(self, ids: Iterable[SupportsIndex]) -> bytes:
+        """The bytes of the ids, which need not be whole characters. Arrays and tensors of ids are fine too."""
+        try:
+            try:
+                return self._encoder.decode_bytes(ids)  # type: ignore[arg-type]
+            except TypeError:  # neither a list nor an array that the core reads
+                return self._encoder.decode_bytes([operator.index(id) for id in ids])
+        except ValueError as error:
+            raise TokenizerError(f"{error}, whose ids end at {self.vocab_size - 1}") from error
+
+    def decoder(self) -> StreamingDecoder:
+        """A decoder that takes ids one at a time and never shows half a character."""
+        return StreamingDecoder(self.token_bytes)
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one id."""
+        return self.decode_bytes([id])
+
+    @property
+    def vocab(self) -> dict[int, bytes]:
+        """The bytes of each id, special tokens included (a copy)."""
+        return dict(self._vocabulary.tokens)
+
+    @property
+    def merges(self) -> list[Merge]:
+        """The merges in order of creation (a copy)."""
+        return list(self._vocabulary.merges)
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The id of each special token (a copy)."""
+        return dict(self._vocabulary.special_tokens)
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression that cuts text into pre-tokens."""
+        return self._vocabulary.pattern
+
+    @cached_property
+    def vocab_size(self) -> int:
+        """The largest id plus one: the rows an embedding needs. Ids may have gaps."""
+        return max(self._vocabulary.tokens, default=-1) + 1
+
+    @property
+    def end_of_text_id(self) -> int | None:
+        """The id of <|endoftext|>, if it is a special token."""
+        return self._vocabulary.special_tokens.get(END_OF_TEXT)
+
+    @property
+    def dtype(self) -> "numpy.dtype":
+        """The type of ids at rest: uint16 if the largest is at most 65,535 (half the bytes), else uint32."""
+        import numpy
+
+        return numpy.dtype(numpy.uint16 if self.vocab_size <= 1 << 16 else numpy.uint32)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that decides the ids, in hexadecimal: equal for equal tokenizers, however stored."""
+        return self._vocabulary.fingerprint()
+
+    def byte_lengths(self) -> "numpy.ndarray":
+        """For each id below vocab_size how many bytes of text it stands for (int64); 0: special tokens and gaps."""
+        import numpy
+
+        lengths = numpy.zeros(self.vocab_size, dtype=numpy.int64)
+        special = set(self._vocabulary.special_tokens.values())
+        for id, token in self._vocabulary.tokens.items():
+            lengths[id] = 0 if id in special else len(token)
+        return lengths
+
+    def __reduce__(self) -> tuple[object, tuple[Vocabulary]]:
+        return type(self).from_vocabulary, (self._vocabulary,)
+
+    def __repr__(self) -> str:
+        special = ", ".join(self._vocabulary.special_tokens) or "none"
+        return f"<Tokenizer: {len(self._vocabulary.tokens)} tokens, special: {special}>"
+
+    def _recognise(self, special: Special, texts: Sequence[str]) -> bool:
+        """Whether special tokens become ids of their own; refuses those in `texts` if they are an error."""
+        if special not in ("token", "text", "error"):
+            raise TokenizerError(f"special is {special!r}; it must be 'token', 'text' or 'error'")
+        if special == "error":
+            for text in texts:
+                self._refuse_special(text)
+        return special == "token"
+
+    def _refuse_special(self, text: str, offset: int = 0) -> None:
+        try:
+            found = self._encoder.find_special(text)
+        except UnicodeEncodeError as error:
+            raise surrogate_error(error, offset) from error
+        if found is None:
+            return
+        place = offset + len(text.encode()[: found[0]].decode())
+        token = self._vocabulary.tokens[found[1]].decode()
+        raise TokenizerError(
+            f"the text holds the special token {token!r} at character {place}; remove it, or say with special='token' "
+            "or special='text' what it is"
+        )
+
+
+def _tokenizer_file(path: StrPath) -> Path:
+    return Path(path) / TOKENIZER_FILE if Path(path).is_dir() else Path(path)
+
+
+def _checked_threads(num_threads: int | None) -> int:
+    if num_threads is not None and num_threads < 1:
+        raise TokenizerError(f"num_threads is {num_threads}; it must be at least 1, or None for all processors")
+    return num_threads or 0
+
+
+def _explained(error: ValueError, texts: Sequence[str], offset: int = 0) -> TokenizerError:
+    """The error of the core as one of ours; it names the text if there are several."""
+    if isinstance(error, TokenizerError):
+        return error
+    if not isinstance(error, UnicodeEncodeError):
+        return TokenizerError(str(error))
+    explained = surrogate_error(error, offset)
+    if len(texts) < 2:
+        return explained
+    number = next(number for number, text in enumerate(texts) if text is error.object)
+    return TokenizerError(f"text {number}: {explained}")

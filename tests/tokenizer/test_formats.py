@@ -1,0 +1,393 @@
+"""Files of other tools: read exactly or refused by name, written so that the others give our ids."""
+
+import json
+
+import pytest
+import tokenizers
+import transformers
+from tokenizers import decoders, models, pre_tokenizers, trainers
+
+from groundup.errors import TokenizerError
+from groundup.tokenizer.bpe import Tokenizer, train_bpe_from_iterator
+from groundup.tokenizer.byte_characters import to_characters
+
+END = "<|endoftext|>"
+BYTES = {b: bytes([b]) for b in range(256)}
+CL100K = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+DOCUMENTS = ["The cat ate the naïve hat.\n\nIt's 日本, it's the end  of #version 12345 #version: 0.2\u00a0\u0085"] * 2
+TEXT = (
+    f"The cat, {END} it's\r\n  the “naïve” 日本 12345 #version: 0.2{END}{END}\n\n\u00a0 👩‍👧 <my token><my token>é\x00"
+)
+PATTERNS = [{}, {"pattern": CL100K}]
+
+
+def learned(options, tokens=(END, "<my token>", "[INST]", "<|日本|>")) -> Tokenizer:
+    vocab, merges = train_bpe_from_iterator(DOCUMENTS, 340, tokens, **options)
+    return Tokenizer(vocab, merges, tokens, **options)
+
+
+@pytest.fixture(params=PATTERNS, ids=["gpt2 pattern", "own pattern"])
+def tokenizer(request) -> Tokenizer:
+    return learned(request.param)
+
+
+# ---- tokenizer.json, written ----
+
+
+def test_hugging_face_gives_our_ids(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "t.json")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "t.json"))
+    ids = tokenizer.encode(TEXT)
+    assert theirs.encode(TEXT).ids == ids
+    assert theirs.decode(ids, skip_special_tokens=False) == TEXT
+    assert theirs.get_vocab_size() == tokenizer.vocab_size
+    for token, id in tokenizer.special_tokens.items():
+        assert theirs.token_to_id(token) == id
+        assert theirs.encode(f"a{token}b").ids == tokenizer.encode(f"a{token}b")
+
+
+def test_transformers_reads_it(tokenizer, tmp_path):
+    tokenizer.save(tmp_path)
+    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"), eos_token=END)
+    assert theirs(TEXT)["input_ids"] == tokenizer.encode(TEXT)
+    assert theirs.eos_token_id == tokenizer.end_of_text_id
+
+
+def test_sparse_ids_survive(tmp_path):
+    tokenizer = Tokenizer(
+        {b * 7 + 5: token for b, token in BYTES.items()} | {9000: b"ab"}, [(b"a", b"b")], [END, "<x>"]
+    )
+    tokenizer.save(tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    assert theirs.encode(f"ab{END}c<x>").ids == tokenizer.encode(f"ab{END}c<x>") == [9000, 9001, 99 * 7 + 5, 9002]
+    assert Tokenizer.load(tmp_path).fingerprint == tokenizer.fingerprint
+
+
+def test_load_gives_the_tokenizer_that_was_saved(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "new folder" / "t.json")
+    again = Tokenizer.load(tmp_path / "new folder" / "t.json")
+    assert again.fingerprint == tokenizer.fingerprint
+    assert again.vocab == tokenizer.vocab
+    assert again.merges == tokenizer.merges
+    assert again.special_tokens == tokenizer.special_tokens
+    assert again.pattern == tokenizer.pattern
+    assert again.encode(TEXT) == tokenizer.encode(TEXT)
+
+
+def test_a_pattern_that_others_read_differently_is_not_written(tmp_path):
+    with pytest.raises(TokenizerError, match=r"has at '\\\\w\+' what Hugging Face's"):
+        Tokenizer(BYTES, [], pattern=r"\s+|\w+").save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("token", ["a", "é"])
+def test_special_tokens_that_the_format_takes_for_bytes_are_not_written(tmp_path, token):
+    vocab, merges = train_bpe_from_iterator(["text"], 257, [token])
+    for save in (Tokenizer.save, lambda t, path: t.save_gpt2(path / "v", path / "m")):
+        with pytest.raises(TokenizerError, match=f"special token '{token}' cannot be saved"):
+            save(Tokenizer(vocab, merges, [token]), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- tokenizer.json, read ----
+
+
+def trained_by_hugging_face(pre_tokenizer) -> tokenizers.Tokenizer:
+    theirs = tokenizers.Tokenizer(models.BPE())
+    theirs.pre_tokenizer = pre_tokenizer
+    theirs.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=320, special_tokens=[END, "<x>"], initial_alphabet=alphabet, show_progress=False
+    )
+    theirs.train_from_iterator(DOCUMENTS, trainer)
+    theirs.add_tokens(["<not special>"])
+    return theirs
+
+
+@pytest.mark.parametrize(
+    "pre_tokenizer",
+    [
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+        pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(add_prefix_space=False)]),
+        pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Split(tokenizers.Regex(CL100K), "isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
+        ),
+    ],
+)
+def test_a_file_by_hugging_face_gives_its_ids(tmp_path, pre_tokenizer):
+    theirs = trained_by_hugging_face(pre_tokenizer)
+    theirs.save(str(tmp_path / "tokenizer.json"))
+    ours = Tokenizer.load(tmp_path)
+    text = TEXT + "<x><not special>"
+    assert ours.encode(text) == theirs.encode(text).ids
+    assert ours.decode(ours.encode(text)) == text
+    assert ours.special_tokens == {END: 0, "<x>": 1, "<not special>": theirs.token_to_id("<not special>")}
+
+
+def test_merges_as_lines_are_read(tokenizer, tmp_path):
+    file = saved_file(tokenizer, tmp_path)
+    file["model"]["merges"] = [" ".join(merge) for merge in file["model"]["merges"]]
+    file.pop("truncation")
+    file["model"].pop("type")
+    assert load(file, tmp_path).fingerprint == tokenizer.fingerprint
+
+
+def saved_file(tokenizer, folder) -> dict:
+    tokenizer.save(folder)
+    return json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+
+
+def load(file, folder) -> Tokenizer:
+    text = file if isinstance(file, str) else json.dumps(file)
+    (folder / "tokenizer.json").write_text(text, encoding="utf-8")
+    return Tokenizer.load(folder)
+
+
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+SPLIT = {"type": "Split", "pattern": {"Regex": r"\s+|\S+"}, "behavior": "Isolated", "invert": False}
+
+
+def steps(*kinds):
+    return {"type": "Sequence", "pretokenizers": list(kinds)}
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        ("normalizer", {"type": "NFC"}, 'normalizer is {"type": "NFC"}; only null'),
+        ("truncation", {"max_length": 5}, "truncation is"),
+        ("padding", {"strategy": "BatchLongest"}, "padding is"),
+        ("pre_tokenizer", None, "pre_tokenizer is none"),
+        ("pre_tokenizer", {"type": "Whitespace"}, "pre_tokenizer is Whitespace"),
+        ("pre_tokenizer", steps({"type": "Digits"}, SPLIT, BYTE_LEVEL), "pre_tokenizer is Digits, Split, ByteLevel"),
+        ("pre_tokenizer", BYTE_LEVEL | {"add_prefix_space": True}, "add_prefix_space is true"),
+        ("pre_tokenizer", BYTE_LEVEL | {"use_regex": False}, "two patterns or by none"),
+        ("pre_tokenizer", steps(SPLIT, BYTE_LEVEL), "two patterns or by none"),
+        ("pre_tokenizer", steps({"type": "Digits"}, BYTE_LEVEL | {"use_regex": False}), "only a Split"),
+        ("pre_tokenizer", steps(SPLIT | {"behavior": "Removed"}, BYTE_LEVEL | {"use_regex": False}), "Isolated"),
+        ("pre_tokenizer", steps(SPLIT | {"invert": True}, BYTE_LEVEL | {"use_regex": False}), "Isolated"),
+        ("pre_tokenizer", steps(SPLIT | {"pattern": {"String": "x"}}, BYTE_LEVEL | {"use_regex": False}), "by Regex"),
+        ("pre_tokenizer", steps(SPLIT | {"pattern": {"Regex": "^x"}}, BYTE_LEVEL | {"use_regex": False}), "'^x' what"),
+        ("pre_tokenizer", [], "must be a JSON object"),
+        ("post_processor", {"type": "TemplateProcessing"}, "post_processor is TemplateProcessing"),
+        ("decoder", None, "decoder is none"),
+        ("decoder", {"type": "WordPiece"}, "decoder is WordPiece"),
+        ("model", {"type": "WordPiece", "vocab": {}}, 'model.type is "WordPiece"; only "BPE"'),
+        ("model", [], "model is []; it must be a JSON object"),
+        ("model.vocab", None, "vocab is null"),
+        ("model.vocab.a", "1", "the id of the token 'a' is '1'"),
+        ("model.vocab.a", True, "the id of the token 'a' is True"),
+        ("model.vocab.a", -5, "the id -5 of token b'a' cannot be used"),
+        ("model.vocab.a", 70, "have the same id, 70"),
+        ("model.vocab.日", 999, "holds '日', which stands for no byte"),
+        ("model.merges", "a b", "must be a JSON array"),
+        ("model.merges", [["a", "b", "c"]], "is not a merge"),
+        ("model.merges", ["ab"], "'ab' is not a merge"),
+        ("model.merges", [[1, 2]], "is not a merge"),
+        ("model.merges", ["a b", "a b"], "needs the token b'ab'"),
+        ("model.merges", ["h e", "h e"], "is given twice"),
+        ("model.dropout", 0.1, "model.dropout is 0.1; only 0"),
+        ("model.continuing_subword_prefix", "##", 'model.continuing_subword_prefix is "##"'),
+        ("model.end_of_word_suffix", "</w>", 'model.end_of_word_suffix is "</w>"'),
+        ("model.byte_fallback", True, "model.byte_fallback is true"),
+        ("model.ignore_merges", True, "model.ignore_merges is true"),
+        ("added_tokens", {}, "added_tokens is {}; it must be a JSON array"),
+        ("added_tokens", ["x"], "added token 'x' is"),
+        ("added_tokens", [{"id": 900}], "the field 'content' is missing; the fields are 'id'"),
+        ("added_tokens", [{"content": "<x>"}], "the field 'id' is missing"),
+        ("added_tokens", [{"content": "<x>", "id": "9"}], 'id is "9"; it must be a JSON integer'),
+        ("added_tokens", [{"content": "the", "id": 900}], "has two ids, 900 and "),
+        ("added_tokens", [{"content": END, "id": 900}], "has two ids, 900 and 0"),
+        ("added_tokens", [{"content": "<x>", "id": 900}, {"content": "<x>", "id": 901}], "has two ids"),
+        ("added_tokens", [{"content": "", "id": 900}], "is the empty text"),
+        ("added_tokens", [{"content": "\ud800", "id": 900}], "cannot be UTF-8"),
+        ("added_tokens", [{"content": "é", "id": 234}], "also the name of a byte"),
+        ("added_tokens", [{"content": "<x>", "id": 900, "lstrip": True}], "'<x>': lstrip is true"),
+        ("added_tokens", [{"content": "<x>", "id": 900, "single_word": True}], "'<x>': single_word is true"),
+    ],
+)
+def test_what_we_would_not_reproduce_is_refused_by_name(tmp_path, place, value, message):
+    file = saved_file(learned({}), tmp_path)
+    *outer, last = place.split(".")
+    record = file
+    for name in outer:
+        record = record[name]
+    record[last] = value
+    with pytest.raises(TokenizerError) as caught:
+        load(file, tmp_path)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'tokenizer.json'}: ")
+
+
+def test_an_added_token_cannot_share_its_id(tmp_path):
+    file = saved_file(learned({}, [END]), tmp_path)
+    file["added_tokens"].append({"content": "<x>", "id": 1 + ord("a")})
+    with pytest.raises(TokenizerError, match="the added token '<x>' has the id of the token b'a', 98"):
+        load(file, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["model", "model.vocab", "model.merges"])
+def test_missing_fields_are_named(tmp_path, name):
+    file = saved_file(learned({}), tmp_path)
+    *outer, last = name.split(".")
+    (file[outer[0]] if outer else file).pop(last)
+    with pytest.raises(TokenizerError, match=f"the field '{last}' is missing"):
+        load(file, tmp_path)
+
+
+def test_an_unknown_token_is_refused_if_bytes_are_missing(tmp_path):
+    file = saved_file(learned({}), tmp_path)
+    file["model"]["unk_token"] = END
+    assert load(file, tmp_path).encode("\x00")  # all bytes are there: it is never used
+    del file["model"]["vocab"][to_characters(b"\x00")]
+    with pytest.raises(TokenizerError, match="unk_token"):
+        load(file, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is not JSON"),
+        (b"{", "it is not JSON"),
+        (b"[]", r"the file is \[\]; it must be a JSON object"),
+        (b"\xff{}", "it is not UTF-8 text: byte offset 0"),
+        (b"[" * 100_000, "it is not JSON"),
+        (b'{"model": 1, "model": 2}', "the name 'model' stands in it twice"),
+    ],
+)
+def test_files_that_are_not_json(tmp_path, content, message):
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(content)
+    with pytest.raises(TokenizerError, match=message) as caught:
+        Tokenizer.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(TokenizerError, match=r"tokenizer\.json: it cannot be read: No such file"):
+        Tokenizer.load(tmp_path)
+    with pytest.raises(TokenizerError, match=r"none\.json: it cannot be read"):
+        Tokenizer.load(tmp_path / "none.json")
+
+
+# ---- vocab.json and merges.txt ----
+
+
+def test_gpt2_files_hold_the_same_tokenizer(tmp_path):
+    tokenizer = learned({})
+    vocab, merges = tmp_path / "v.json", tmp_path / "m.txt"
+    tokenizer.save_gpt2(vocab, merges)
+    again = Tokenizer.from_files(vocab, merges, list(tokenizer.special_tokens))
+    assert again.fingerprint == tokenizer.fingerprint
+    assert merges.read_text(encoding="utf-8").startswith("#version: 0.2\n")
+    theirs = tokenizers.Tokenizer(models.BPE.from_file(str(vocab), str(merges)))
+    theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    text = TEXT.replace(END, "").replace("<my token>", "")
+    assert theirs.encode(text).ids == again.encode(text)
+
+
+def test_merges_of_unusual_characters(tmp_path):
+    """Tokens that look like the header, like comments, like white space, or split lines in other alphabets."""
+    words = [
+        b"#version:",
+        b" 0.2",
+        b"##",
+        b"\x85\x85",
+        b"\xa0 ",
+        b"\n\r",
+        b"\x1c\x1d",
+        "\u2028".encode(),
+        b"\\\"'",
+        b"\xff\xfe",
+    ]
+    vocab, merges = train_bpe_from_iterator([word.decode("latin-1") for word in words] * 3, 500)
+    for word in words:
+        for end in range(2, len(word) + 1):
+            merge = (word[: end - 1], word[end - 1 : end])
+            if b"".join(merge) not in vocab.values():
+                vocab[len(vocab)] = b"".join(merge)
+                merges.append(merge)
+    tokenizer = Tokenizer(vocab, merges)
+    tokenizer.save_gpt2(tmp_path / "v.json", tmp_path / "m.txt")
+    assert Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt").fingerprint == tokenizer.fingerprint
+    tokenizer.save(tmp_path)
+    assert Tokenizer.load(tmp_path).fingerprint == tokenizer.fingerprint
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for word in words:
+        text = word.decode("latin-1")
+        assert theirs.encode(text).ids == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("header", ["", "#version: 0.2\n", "#version: 0.1 - trained by `huggingface/tokenizers`\n"])
+def test_headers_newlines_and_blank_lines(tmp_path, header, newline):
+    (tmp_path / "v.json").write_text('{"#": 0, "v": 1, "#v": 2, "Ġ": 3, "#v#v": 4}', encoding="utf-8")
+    text = f"{header}# v\n#v #v\n\n".replace("\n", newline)
+    (tmp_path / "m.txt").write_bytes(text.encode())
+    tokenizer = Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt", ["<x>"])
+    assert tokenizer.merges == [(b"#", b"v"), (b"#v", b"#v")]
+    assert tokenizer.special_tokens == {"<x>": 5}
+
+
+def test_a_line_that_begins_like_the_header_is_a_merge_further_down(tmp_path):
+    text = "#version: 1.0"
+    tokens = [bytes([byte]) for byte in dict.fromkeys(text.encode())]
+    merges, left = [], text.encode()[:1]
+    for byte in text.encode()[1:]:
+        merges.append((left, bytes([byte])))
+        left += bytes([byte])
+    tokenizer = Tokenizer(dict(enumerate([*tokens, *(a + b for a, b in merges)])), merges)
+    tokenizer.save_gpt2(tmp_path / "v.json", tmp_path / "m.txt")
+    assert "\n#version:" in (tmp_path / "m.txt").read_text(encoding="utf-8")
+    assert Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt").merges == merges
+
+
+def test_special_tokens_outside_the_alphabet(tmp_path):
+    (tmp_path / "v.json").write_text('{"a": 0, "<my token>": 1, "<|日本|>": 2, "é": 3}', encoding="utf-8")
+    (tmp_path / "m.txt").write_text("", encoding="utf-8")
+    tokenizer = Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt", ["<my token>", "<|日本|>", "é"])
+    assert tokenizer.special_tokens == {"<my token>": 1, "<|日本|>": 2, "é": 4}
+    assert tokenizer.vocab[3] == b"\xe9"  # the name of a byte stays that
+    with pytest.raises(TokenizerError, match=r"v\.json: the token '<my token>' holds ' '"):
+        Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("#version: 0.2\na b\nc\n", r"m\.txt: line 3: 'c' is not a merge"),
+        ("a b c\n", r"line 1: 'a b c' is not"),
+        ("a \n", "line 1: 'a ' is not"),
+        ("a 日\n", "line 1: the token '日' holds"),
+        ("a b\n", r"m\.txt: merge 0 .* needs the token b'ab', which the vocabulary lacks"),
+        (b"\xff", r"m\.txt: it is not UTF-8"),
+    ],
+)
+def test_merges_that_cannot_be_are_named_with_their_line(tmp_path, lines, message):
+    (tmp_path / "v.json").write_text('{"a": 0, "b": 1}', encoding="utf-8")
+    (tmp_path / "m.txt").write_bytes(lines if isinstance(lines, bytes) else lines.encode())
+    with pytest.raises(TokenizerError, match=message):
+        Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt")
+
+
+def test_gpt2_files_have_no_place_for_a_pattern(tmp_path):
+    with pytest.raises(TokenizerError, match="no place for a pattern"):
+        learned({"pattern": CL100K}).save_gpt2(tmp_path / "v.json", tmp_path / "m.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ids_follow_a_vocabulary_trained_elsewhere(shared):
+    folder = shared / "data/cs336"
+    tokenizer = Tokenizer.from_files(folder / "tinystories10k_vocab.json", folder / "tinystories10k_merges.txt", [END])
+    assert tokenizer.vocab_size == 10_000
+    text = (folder / "tinystories_sample.txt").read_text(encoding="utf-8")
+    ids = tokenizer.encode(text)
+    assert tokenizer.decode(ids) == text
+    assert len(ids) < len(text) / 3
