@@ -1,0 +1,1 @@
+"""The Transformer language model, in plain PyTorch tensor operations."""

@@ -1,0 +1,191 @@
+"""What a model costs, from its configuration alone: parameters, operations, memory, days.
+
+A product of an m x n with an n x p matrix counts as 2 m n p floating-point operations (a multiplication
+and an addition per term). Everything that is not a matrix product is left out of the operations: it
+decides the time of small models, never that of large ones. Bytes are counted with 1 GB = 1e9 bytes.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from groundup.config import ModelConfig
+
+# Per parameter: decay 1; m 3; v 4; and in the step two divisions, root, sum, product and difference.
+ADAMW_FLOPS_PER_PARAMETER = 14
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Number of trained values in each part. `head` is 0 where it shares the embedding's matrix."""
+
+    embedding: int
+    attention: int
+    feed_forward: int
+    norms: int
+    head: int
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, field.name) for field in fields(self))
+
+
+def num_parameters(config: ModelConfig) -> Parameters:
+    """The parameters of `TransformerLM(config)` by part.
+
+    >>> num_parameters(ModelConfig()).total
+    22696448
+    """
+    d, kv_width = config.d_model, config.kv_heads * config.d_head
+    norms_per_layer = (0 if config.norm == "none" else 2 * d) + (2 * config.d_head if config.qk_norm else 0)
+    return Parameters(
+        embedding=config.vocab_size * d,
+        attention=config.num_layers * (2 * d * d + 2 * d * kv_width),
+        feed_forward=config.num_layers * _ffn_matrices(config) * d * config.ffn_width,
+        norms=config.num_layers * norms_per_layer + (d if config.norm == "pre" else 0),
+        head=0 if config.tie_embeddings else config.vocab_size * d,
+    )
+
+
+@dataclass(frozen=True)
+class Flops:
+    """Floating-point operations of the matrix products of a forward pass, by product.
+
+    `scores` is Q K^T and `weighted_sum` the softmax times V, both over the full square of the context, as
+    the reference computes it; `output` is the projection after them.
+    """
+
+    qkv: int
+    scores: int
+    weighted_sum: int
+    output: int
+    feed_forward: int
+    head: int
+
+    @property
+    def total(self) -> int:
+        return sum(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Each product's part of the total, from 0 to 1."""
+        return {field.name: getattr(self, field.name) / self.total for field in fields(self)}
+
+
+def flops(config: ModelConfig, *, context_length: int | None = None, batch_size: int = 1) -> Flops:
+    """Operations of a forward pass over `batch_size` sequences; backward takes about twice as many."""
+    d, kv_width, length = config.d_model, config.kv_heads * config.d_head, context_length or config.context_length
+    tokens = batch_size * length
+    per_layer = 2 * tokens * config.num_layers
+    return Flops(
+        qkv=per_layer * d * (d + 2 * kv_width),
+        scores=per_layer * length * d,
+        weighted_sum=per_layer * length * d,
+        output=per_layer * d * d,
+        feed_forward=per_layer * _ffn_matrices(config) * d * config.ffn_width,
+        head=2 * tokens * d * config.vocab_size,
+    )
+
+
+def training_days(
+    config: ModelConfig, *, steps: int, batch_size: int, flops_per_s: float, utilization: float = 0.5
+) -> float:
+    """Days for `steps` updates on hardware of `flops_per_s`, of which the part `utilization` is reached."""
+    forward_and_backward = 3 * flops(config, batch_size=batch_size).total
+    return steps * forward_and_backward / (flops_per_s * utilization) / 86_400
+
+
+@dataclass(frozen=True)
+class AdamWMemory:
+    """Memory of training in float32 as a straight line: bytes_per_sequence * batch_size + fixed_bytes."""
+
+    bytes_per_sequence: int
+    fixed_bytes: int
+
+    def largest_batch(self, memory_bytes: float) -> int:
+        """How many sequences fit; 0 if not even one."""
+        return max(0, int((memory_bytes - self.fixed_bytes) // self.bytes_per_sequence))
+
+
+def adamw_memory(config: ModelConfig) -> AdamWMemory:
+    """The specification's estimate for AdamW: weights, gradients and two running means, and these activations.
+
+    Per token and layer the two norms (2 d), Q, K and V (3 d), scores and softmax (2 heads T), weighted
+    sum (d), output projection (d), W1 and SiLU (2 d_ff), W2 (d); at the end the final norm (d), the
+    logits (V), and the cross-entropy as one number. W3 and the loss's own copy of the logits are not
+    counted: it is an estimate on paper. `training_memory` says what this package really holds.
+    """
+    d, length = config.d_model, config.context_length
+    per_layer = 8 * d + 2 * config.num_heads * length + 2 * config.ffn_width
+    per_token = config.num_layers * per_layer + d + config.vocab_size + 1
+    return AdamWMemory(bytes_per_sequence=4 * length * per_token, fixed_bytes=16 * num_parameters(config).total)
+
+
+@dataclass(frozen=True)
+class TrainingMemory:
+    """Bytes that a training step holds at its peak. `workspace` is what comes and goes within backward."""
+
+    weights_bytes: int
+    gradients_bytes: int
+    optimizer_bytes: int
+    activations_bytes: int
+    workspace_bytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(getattr(self, field.name) for field in fields(self))
+
+
+def training_memory(
+    config: ModelConfig,
+    *,
+    batch_size: int,
+    context_length: int | None = None,
+    precision: Literal["float32", "bf16"] = "float32",
+    optimizer: Literal["adamw", "sgd"] = "adamw",
+) -> TrainingMemory:
+    """Memory of one training step of the reference, not compiled, with `batch_size` sequences at once.
+
+    Weights, gradients and optimizer state are float32 whatever the precision; in bf16 the products also
+    keep a copy of their matrices. A compiled model needs less.
+    """
+    parameters, length = num_parameters(config), context_length or config.context_length
+    tokens = batch_size * length
+    copies = 0
+    if precision == "bf16":
+        copies = 2 * (parameters.attention + parameters.feed_forward + config.vocab_size * config.d_model)
+    # The largest things alive for a moment: gradients of logits, or of one layer's attention scores.
+    widest = max(3 * config.vocab_size, 3 * config.num_heads * length)
+    return TrainingMemory(
+        weights_bytes=4 * parameters.total,
+        gradients_bytes=4 * parameters.total,
+        optimizer_bytes=8 * parameters.total if optimizer == "adamw" else 0,
+        activations_bytes=copies + tokens * _saved_bytes_per_token(config, length, precision),
+        workspace_bytes=4 * tokens * widest,
+    )
+
+
+def _saved_bytes_per_token(config: ModelConfig, length: int, precision: str) -> int:
+    """Bytes that the forward pass keeps for backward, per token: measured on the operations of ops.py."""
+    d, kv_width, heads = config.d_model, config.kv_heads * config.d_head, config.num_heads
+    wide, narrow = 4, (2 if precision == "bf16" else 4)  # float32, and what products take and give
+    norm = wide * 2 * d  # its input, and the input over its length
+
+    # Inputs of the products: of QKV, of both in attention (with k and v repeated for every head), and of
+    # the output projection; and the weighted sum before it is divided.
+    attention = narrow * 6 * d + wide * heads * length
+    if config.dropout or precision == "bf16":
+        attention += narrow * heads * length  # the attention weights as the product with V takes them
+    if config.dropout:
+        attention += wide * heads * length + narrow * 2 * d  # what was dropped
+    if config.qk_norm:
+        attention += (narrow + wide) * (d + kv_width)
+    widths = 5 if config.ffn == "swiglu" else 3  # W1 x, its sigmoid, (its SiLU, W3 x,) and the input of W2
+    feed_forward = narrow * (d + widths * config.ffn_width)
+    norms = 0 if config.norm == "none" else 2 * norm
+    end = norm if config.norm == "pre" else 0
+    end += narrow * d + wide * config.vocab_size
+    return config.num_layers * (attention + feed_forward + norms) + end
+
+
+def _ffn_matrices(config: ModelConfig) -> int:
+    return 3 if config.ffn == "swiglu" else 2

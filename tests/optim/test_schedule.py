@@ -1,0 +1,73 @@
+"""The cosine schedule at and around the places where it changes (case D9), exactly."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundup.errors import ConfigError
+from groundup.optim.schedule import cosine_schedule
+
+RATES = {"max_lr": 3e-3, "min_lr": 3e-4, "warmup_steps": 7, "decay_steps": 21}
+
+
+def test_start_peak_end_and_after_are_exact():
+    assert cosine_schedule(0, **RATES) == 0.0
+    assert cosine_schedule(1, **RATES) == 1 / 7 * 3e-3
+    assert cosine_schedule(6, **RATES) == 6 / 7 * 3e-3
+    assert cosine_schedule(7, **RATES) == 3e-3
+    assert cosine_schedule(14, **RATES) == pytest.approx((3e-3 + 3e-4) / 2)
+    assert cosine_schedule(21, **RATES) == 3e-4
+    assert cosine_schedule(22, **RATES) == 3e-4
+    assert cosine_schedule(10**9, **RATES) == 3e-4
+
+
+def test_the_course_table():
+    """max 1, min 0.1, warm-up 7, end 21: the formula of the specification at every step."""
+    rates = {"max_lr": 1.0, "min_lr": 0.1, "warmup_steps": 7, "decay_steps": 21}
+    for t in range(25):
+        if t < 7:
+            expected = t / 7
+        elif t <= 21:
+            expected = 0.1 + (1 + math.cos(math.pi * (t - 7) / 14)) / 2 * 0.9
+        else:
+            expected = 0.1
+        assert cosine_schedule(t, **rates) == pytest.approx(expected, abs=1e-15)
+
+
+def test_without_warm_up_it_starts_at_the_top():
+    assert cosine_schedule(0, **{**RATES, "warmup_steps": 0}) == 3e-3
+    assert cosine_schedule(21, **{**RATES, "warmup_steps": 0}) == 3e-4
+
+
+def test_without_decay_it_falls_right_after_the_peak():
+    rates = {**RATES, "decay_steps": 7}
+    assert [cosine_schedule(t, **rates) for t in (6, 7, 8)] == [6 / 7 * 3e-3, 3e-3, 3e-4]
+    nothing = {**RATES, "warmup_steps": 0, "decay_steps": 0}
+    assert [cosine_schedule(t, **nothing) for t in (0, 1)] == [3e-3, 3e-4]
+
+
+@given(
+    warmup=st.integers(0, 50),
+    decay=st.integers(0, 50),
+    step=st.integers(0, 120),
+    rates=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+)
+def test_it_rises_then_falls_and_stays_within_its_bounds(warmup, decay, step, rates):
+    low, high = sorted(rates)
+    settings = {"max_lr": high, "min_lr": low, "warmup_steps": warmup, "decay_steps": warmup + decay}
+    now, then = cosine_schedule(step, **settings), cosine_schedule(step + 1, **settings)
+    margin = 1e-15
+    assert -margin <= now <= high + margin
+    if step + 1 <= warmup:
+        assert now <= then + margin
+    else:
+        assert then <= now + margin and now >= low - margin
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ConfigError, match="decay_steps is 6; it must be at least warmup_steps 7"):
+        cosine_schedule(0, **{**RATES, "decay_steps": 6})
+    with pytest.raises(ConfigError, match="step is -1"):
+        cosine_schedule(-1, **RATES)
