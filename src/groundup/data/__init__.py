@@ -1,0 +1,1 @@
+"""From documents to batches of token ids."""
