@@ -1,0 +1,1 @@
+"""The training loop, its configuration and its metrics."""

@@ -1,0 +1,231 @@
+"""The training loop: one function that names the hops from a batch to a saved checkpoint, in order.
+
+    batch -> forward -> loss -> update -> evaluate -> save
+
+What it runs on is set up in session.py. Read `run_updates` first.
+"""
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+
+from groundup.checkpoint import Run, write_step
+from groundup.config import RunConfig
+from groundup.data.batches import batch_at
+from groundup.errors import CheckpointError, TrainingError
+from groundup.evaluation.likelihood import Likelihood, evaluate_tokens
+from groundup.optim.gradients import clip_gradients
+from groundup.optim.schedule import cosine_schedule
+from groundup.training.compiled import compile_or_fall_back
+from groundup.training.meter import Meter
+from groundup.training.metrics import Sink
+from groundup.training.norms import norms_by_layer
+from groundup.training.products import fast_products
+from groundup.training.session import Session, Signals, open_session
+
+log = logging.getLogger(__name__)
+
+
+def train(config: RunConfig, *, resume: str = "never", sinks: Sequence[Sink] = ()) -> Run:
+    """Train as the configuration says, into the folder `config.out`; returns the model as it is at the end.
+
+    Stopped by SIGTERM or SIGINT it writes a checkpoint and returns; killed, it loses the updates since the
+    last checkpoint. With `resume="auto"` it then continues, on a CPU bit for bit as if never stopped.
+    Raises a GroundupError in one sentence for what cannot work; the caller's random state stays as it was.
+    """
+    with torch.random.fork_rng():
+        session = open_session(config, resume=resume, sinks=sinks)
+        try:
+            with Signals(session), fast_products(session.device, wanted=config.training.kernels == "auto"):
+                if config.training.compile:
+                    session.loss_of = compile_or_fall_back(session)
+                run_updates(session)
+        except (RuntimeError, MemoryError) as error:
+            if _is_out_of_memory(error):
+                raise TrainingError(_memory_advice(session.config)) from error
+            raise
+        finally:
+            session.metrics.close()
+    return Run(
+        session.model.eval(),
+        session.tokenizer,
+        session.config,
+        session.state,
+        session.folder,
+        stopped_by=session.stop_signal,
+    )
+
+
+def run_updates(run: Session) -> None:
+    """Update the model until `max_steps`, a signal, or no progress on held-out text."""
+    config, settings, state = run.config, run.config.training, run.state
+    meter = Meter(run)
+    while state.step < settings.max_steps and run.stop_signal is None and not out_of_patience(run):
+        seed_step(settings.seed, state.step)
+        inputs, targets = batch_at(  # hop 4, batch
+            run.train_tokens,
+            step=state.step,
+            batch_size=settings.batch_size,
+            context_length=config.model.context_length,
+            seed=settings.seed,
+            sampling=config.data.sampling,
+            vocab_size=config.model.vocab_size,
+        )
+        loss = torch.zeros((), device=run.device)
+        for some_inputs, some_targets, share in micro_batches(inputs, targets, run):
+            part = run.loss_of(some_inputs, some_targets) * share  # hops 5 and 6, forward and loss
+            part.backward()
+            loss += part.detach()
+        norm, rate = update(run, loss)  # hop 7, update
+        state.tokens += targets.numel()
+        state.seconds = run.clock()
+        wrote = meter.add(float(loss), norm, rate, targets.numel())
+        if settings.log_norms and wrote:
+            run.record("norms", **norms_by_layer(run.model, inputs[:1].to(run.device)))
+        run.optimizer.zero_grad(set_to_none=True)
+
+        last = state.step == settings.max_steps
+        if is_due(state.step, settings.eval_every) or last:
+            with meter.paused():
+                evaluate(run)  # hop 8, evaluate
+        if is_due(state.step, settings.save_every) and not last:
+            with meter.paused():
+                save(run, must_succeed=False)  # hop 9, save
+    save(run, must_succeed=True)
+
+
+def update(run: Session, loss: Tensor) -> tuple[float, float]:
+    """One optimizer step, unless loss or gradients are not finite; returns (gradient norm, rate).
+
+    A skipped update still counts as a step, so that schedule and data move on. Too many in a row end the
+    run, whose last good checkpoint stays as it is.
+    """
+    state, settings = run.state, run.config.optimizer
+    state.step += 1
+    rate = learning_rate(run.config, state.step)
+    norm = float(clip_gradients(run.model.parameters(), settings.max_grad_norm or math.inf))
+    if math.isfinite(norm) and math.isfinite(float(loss)):
+        for group in run.optimizer.param_groups:
+            group["lr"] = rate
+        run.optimizer.step()
+        state.skipped_in_a_row = 0
+        return norm, rate
+    state.skipped_in_a_row += 1
+    reason = f"loss {float(loss):.4g}, gradient norm {norm:.4g}"
+    log.warning("step %d: not finite (%s); this update is skipped", state.step, reason)
+    run.record("skipped", reason=reason)
+    if state.skipped_in_a_row >= run.config.training.max_skipped:
+        raise TrainingError(
+            f"loss or gradients were not finite for {state.skipped_in_a_row} updates in a row, up to step "
+            f"{state.step}; the last good checkpoint is kept in {str(run.checkpoints)!r}: "
+            f"lower optimizer.lr (now {settings.lr:g}) or use float32"
+        )
+    return norm, rate
+
+
+def learning_rate(config: RunConfig, step: int) -> float:
+    """The rate of update number `step`, counted from 1, so that the first one is not wasted at rate 0."""
+    settings = config.optimizer
+    assert settings.min_lr is not None and settings.warmup_steps is not None and settings.decay_steps is not None
+    return cosine_schedule(
+        step,
+        max_lr=settings.lr,
+        min_lr=settings.min_lr,
+        warmup_steps=settings.warmup_steps,
+        decay_steps=settings.decay_steps,
+    )
+
+
+def micro_batches(inputs: Tensor, targets: Tensor, run: Session) -> Iterator[tuple[Tensor, Tensor, float]]:
+    """The batch in parts that fit in memory, on the device, each with its share of the mean loss.
+
+    The shares make the accumulated gradient that of the whole batch, also when the last part is smaller.
+    """
+    rows = run.config.training.micro_batch_size or len(inputs)
+    for start in range(0, len(inputs), rows):
+        part = slice(start, start + rows)
+        some_inputs, some_targets = inputs[part].to(run.device), targets[part].to(run.device)
+        yield some_inputs, some_targets, len(some_inputs) / len(inputs)
+
+
+def evaluate(run: Session) -> Likelihood | None:
+    """A full pass over the held-out tokens; keeps track of the best loss and of patience."""
+    if run.valid_tokens is None:
+        return None
+    result = evaluate_tokens(
+        run.model,
+        run.valid_tokens,
+        batch_size=run.config.training.eval_batch_size,
+        context_length=run.config.model.context_length,
+        byte_lengths=run.tokenizer.byte_lengths(),
+    )
+    state = run.state
+    if state.best_loss is None or result.nats_per_token < state.best_loss:
+        state.best_loss, state.best_step, state.passes_without_best = result.nats_per_token, state.step, 0
+    else:
+        state.passes_without_best += 1
+    run.record(
+        "eval",
+        loss=result.nats_per_token,
+        perplexity=result.perplexity,
+        bits_per_byte=result.bits_per_byte,
+        num_targets=result.num_targets,
+    )
+    if state.best_step == state.step and state.step < run.config.training.max_steps:
+        save(run, must_succeed=False)
+    return result
+
+
+def save(run: Session, *, must_succeed: bool) -> None:
+    """Write the checkpoint of this step. A periodic one that fails is logged, and training goes on."""
+    if run.saved_step == run.state.step:
+        return
+    run.state.seconds = run.clock()
+    try:
+        write_step(
+            run.checkpoints,
+            model=run.model,
+            optimizer=run.optimizer,
+            state=run.state,
+            config=run.config,
+            tokenizer=run.tokenizer,
+        )
+        run.saved_step = run.state.step
+    except CheckpointError as error:
+        if must_succeed:
+            raise
+        log.error("%s; training goes on and tries again", error)
+
+
+def seed_step(seed: int, step: int) -> None:
+    """Make the random numbers of an update (dropout) a function of seed and step: nothing to save."""
+    torch.manual_seed((seed * 1_000_003 + step) & 0x7FFF_FFFF_FFFF_FFFF)
+
+
+def is_due(step: int, every: int) -> bool:
+    """Whether something done every `every` updates (0: never) falls on this step."""
+    return every > 0 and step % every == 0
+
+
+def out_of_patience(run: Session) -> bool:
+    """Early stopping: whether the last `patience` validation passes brought no new best."""
+    patience = run.config.training.patience
+    if patience == 0 or run.state.passes_without_best < patience:
+        return False
+    log.info("no better validation loss in %d passes; stopping at step %d", patience, run.state.step)
+    return True
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether this is one of the several ways in which torch says that memory ran out."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or "allocate memory" in str(error)
+
+
+def _memory_advice(config: RunConfig) -> str:
+    return (
+        f"memory ran out with {config.training.micro_batch_size} sequences of {config.model.context_length} "
+        "tokens at once; lower training.micro_batch_size (the result stays the same)"
+    )

@@ -1,0 +1,131 @@
+"""From what a recipe says to what a run does: defaults filled in, and checks that need more than one field."""
+
+import dataclasses
+import logging
+from pathlib import Path
+
+from torch.optim import Optimizer
+
+from groundup.config import ModelConfig, RunConfig
+from groundup.environment import available_memory_bytes
+from groundup.errors import ConfigError, TrainingError
+from groundup.model.accounting import training_memory
+from groundup.model.transformer import TransformerLM
+from groundup.optim.adamw import AdamW
+from groundup.optim.gradients import parameter_groups
+from groundup.optim.sgd import SGD
+from groundup.recipe import differences, read_config
+from groundup.tokenizer.bpe import Tokenizer
+
+log = logging.getLogger(__name__)
+
+# Fields that may differ between a run and its continuation: they change what is shown and kept and where
+# it is computed, not the course of the training.
+FREE = {"out", "init_from", "data.path"} | {
+    f"training.{name}"
+    for name in (
+        "max_steps",
+        "device",
+        "compile",
+        "kernels",
+        "log_every",
+        "log_norms",
+        "eval_every",
+        "eval_batch_size",
+        "patience",
+        "save_every",
+        "keep_last",
+        "max_skipped",
+        "sinks",
+    )
+}
+
+
+def resolve(config: RunConfig, tokenizer: Tokenizer) -> RunConfig:
+    """The configuration with every open default filled in from the others and from the tokenizer."""
+    vocab_size = config.model.vocab_size or tokenizer.vocab_size
+    if vocab_size < tokenizer.vocab_size:
+        raise ConfigError(
+            f"model.vocab_size is {vocab_size}, but the tokenizer of the data has {tokenizer.vocab_size} entries; "
+            "leave it out or give at least that"
+        )
+    optimizer, training = config.optimizer, config.training
+    warmup = optimizer.warmup_steps
+    if warmup is None:
+        warmup = min(1000, max(1, training.max_steps // 50))
+    return dataclasses.replace(
+        config,
+        model=dataclasses.replace(config.model, vocab_size=vocab_size),
+        optimizer=dataclasses.replace(
+            optimizer,
+            min_lr=optimizer.lr / 10 if optimizer.min_lr is None else optimizer.min_lr,
+            warmup_steps=warmup,
+            decay_steps=max(warmup, training.max_steps if optimizer.decay_steps is None else optimizer.decay_steps),
+        ),
+        training=dataclasses.replace(training, micro_batch_size=training.micro_batch_size or training.batch_size),
+    )
+
+
+def check_resumable(config: RunConfig, checkpoint: Path) -> RunConfig:
+    """The configuration to go on with: that of the checkpoint, with the free fields as asked now.
+
+    Raises ConfigError that names the fields in which the two cannot differ. The warm-up and the end of
+    the cosine stay as they were when a longer run is asked for, unless given.
+    """
+    saved = read_config(checkpoint / "config.yaml")
+    schedule = dataclasses.replace(
+        config.optimizer, warmup_steps=saved.optimizer.warmup_steps, decay_steps=saved.optimizer.decay_steps
+    )
+    if saved.training.max_steps != config.training.max_steps:
+        config = dataclasses.replace(config, optimizer=schedule)
+    changed = {name: pair for name, pair in differences(saved, config).items() if name not in FREE}
+    if changed:
+        listed = ", ".join(f"{name} {was!r} -> {now!r}" for name, (was, now) in list(changed.items())[:3])
+        raise ConfigError(
+            f"the run in {str(checkpoint.parent.parent)!r} was made with other settings ({listed}); "
+            "resume with the same, or start another run with --out and --init_from"
+        )
+    return config
+
+
+def make_optimizer(config: RunConfig, model: TransformerLM) -> Optimizer:
+    """The optimizer that the configuration names, over the model's parameters."""
+    settings = config.optimizer
+    if settings.name == "sgd":
+        return SGD(model.parameters(), lr=settings.lr)
+    groups = parameter_groups(model, settings.weight_decay)
+    return AdamW(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
+
+
+def check_memory(config: RunConfig, device: str, precision: str) -> None:
+    """Estimate what the run needs, and refuse in one sentence if the machine has less. Logs the estimate."""
+    free = _free_bytes(device)
+    rows = config.training.micro_batch_size or config.training.batch_size
+    needed = _needed_bytes(config.model, rows, precision)
+    log.info("memory: about %.2f GB needed, %.2f GB free", needed / 1e9, free / 1e9)
+    if needed <= free:
+        return
+    fitting = rows
+    while fitting > 1 and _needed_bytes(config.model, fitting, precision) > free:
+        fitting //= 2
+    advice = (
+        f"training.micro_batch_size {fitting} would fit (the batch stays {config.training.batch_size})"
+        if _needed_bytes(config.model, fitting, precision) <= free
+        else "take a smaller model or a shorter context"
+    )
+    raise TrainingError(
+        f"the run needs about {needed / 1e9:.1f} GB with {rows} sequences at once, "
+        f"and {free / 1e9:.1f} GB are free; {advice}"
+    )
+
+
+def _needed_bytes(model: ModelConfig, rows: int, precision: str) -> int:
+    return training_memory(model, batch_size=rows, precision=precision).total_bytes
+
+
+def _free_bytes(device: str) -> int:
+    if device.startswith("cuda"):
+        import torch
+
+        return torch.cuda.mem_get_info(device)[0]
+    return available_memory_bytes()
