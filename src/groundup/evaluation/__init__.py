@@ -1,0 +1,1 @@
+"""How good a model is: nats, perplexity, bits per byte."""

@@ -1,0 +1,168 @@
+"""The loop that writes: prompts of ids in, one id after another out, until each row ends.
+
+It knows ids only; text, and strings that end it, are text.py's. The model runs in rows.py, the choice of
+an id is in sampling.py.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from groundup.errors import CheckpointError, DataError
+from groundup.generation.rows import LanguageModel, Rows
+from groundup.generation.sampling import SamplingConfig, choose, log_probabilities, row_generator
+
+StopReason = Literal["end_of_text", "stop", "length"]
+
+
+class Token(NamedTuple):
+    """One id as it comes.
+
+    `logprob` is what the model gives it, in nats, whatever the sampling options. `stop_reason` is set on
+    the last id of a row: "end_of_text" (this id is the end token), "stop" (the caller ended it) or
+    "length" (max_tokens).
+    """
+
+    row: int
+    id: int
+    logprob: float
+    stop_reason: StopReason | None
+
+
+@dataclass
+class Generated:
+    """What was written to one row. The end token is left out; `stop_reason` tells of it."""
+
+    ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    stop_reason: StopReason = "length"
+
+    def add(self, token: Token) -> None:
+        """Append one token of this row."""
+        if token.stop_reason != "end_of_text":
+            self.ids.append(token.id)
+            self.logprobs.append(token.logprob)
+        if token.stop_reason is not None:
+            self.stop_reason = token.stop_reason
+
+
+def generate_ids(
+    model: LanguageModel,
+    prompts: Sequence[Sequence[int]],
+    config: SamplingConfig,
+    *,
+    end_id: int | None = None,
+    samples: Sequence[int] | None = None,
+    forbidden: Sequence[int] = (),
+    ends: Callable[[int, int], bool] | None = None,
+    use_cache: bool = True,
+) -> Iterator[Token]:
+    """The ids written after each prompt, as they come: one for each row still going, then the next.
+
+    A row gets what it would get alone: its window, its random stream and its end depend on nothing else.
+
+    Args:
+        model, prompts, config: An empty prompt starts from `end_id`. `config.stop` is not looked at.
+        end_id: Ends a row when it is drawn; None means that no id does.
+        samples: Number of each row's random stream under `config.seed`; None means 0 for all. Rows with
+            the same prompt and number get the same text.
+        forbidden: Ids never drawn.
+        ends: Called with (row, id) for each new id but the end token; True ends the row.
+        use_cache: Keep keys and values, or run the model over all ids at each step.
+
+    Raises DataError for a prompt that the model cannot read.
+    """
+    vocab_size = model.config.vocab_size
+    prompts = [_readable(prompt, end_id, vocab_size) for prompt in prompts]
+    streams = [row_generator(config.seed, sample) for sample in samples or [0] * len(prompts)]
+    if not prompts or config.max_tokens == 0:
+        return iter(())
+    rows = Rows(model, prompts, max_tokens=config.max_tokens, use_cache=use_cache)
+    banned = torch.zeros(vocab_size, dtype=torch.bool)
+    banned[list(forbidden)] = True
+    return _decode(rows, config, streams, banned, end_id, ends or (lambda row, id: False))
+
+
+def complete_ids(
+    model: LanguageModel, prompts: Sequence[Sequence[int]], config: SamplingConfig, **options
+) -> list[Generated]:
+    """All that `generate_ids`, which takes the same arguments, writes to each row."""
+    written = [Generated() for _ in prompts]
+    for token in generate_ids(model, prompts, config, **options):
+        written[token.row].add(token)
+    return written
+
+
+def _decode(
+    rows: Rows,
+    config: SamplingConfig,
+    streams: Sequence[torch.Generator],
+    banned: Tensor,
+    end_id: int | None,
+    ends: Callable[[int, int], bool],
+) -> Iterator[Token]:
+    """The loop itself. `names` holds the caller's number of each row that is still in `rows`."""
+    names = list(range(len(rows.ids)))
+    logits = rows.start()
+    for count in range(1, config.max_tokens + 1):
+        windows = [rows.window(place) for place in range(len(names))]
+        ids, logprobs = _choose(logits, windows, config, streams, banned)
+        going = []
+        for place, (name, id, logprob) in enumerate(zip(names, ids, logprobs, strict=True)):
+            reason: StopReason | None = None
+            if id == end_id:
+                reason = "end_of_text"
+            elif ends(name, id):
+                reason = "stop"
+            elif count == config.max_tokens:
+                reason = "length"
+            else:
+                going.append(place)
+            yield Token(name, id, logprob, reason)
+        if not going:
+            return
+        if len(going) < len(names):
+            rows.keep(going)
+            names, streams = [names[place] for place in going], [streams[place] for place in going]
+        logits = rows.extend([ids[place] for place in going])
+
+
+@torch.inference_mode()
+def _choose(
+    logits: Float[Tensor, "rows vocab"],
+    windows: Sequence[Sequence[int]],
+    config: SamplingConfig,
+    streams: Sequence[torch.Generator],
+    banned: Tensor,
+) -> tuple[list[int], list[float]]:
+    """The next id of each row, and the log-probability that the model gives it."""
+    # mps has no float64, which the sums over the vocabulary need.
+    logits = logits.to("cpu" if logits.device.type == "mps" else logits.device, torch.float64)
+    if not (logits < torch.inf).all():
+        raise CheckpointError(
+            "the model's logits are not finite: its training diverged or its weights are damaged; "
+            "use an earlier checkpoint"
+        )
+    allowed = logits.masked_fill(banned.to(logits.device), -torch.inf)
+    ids = choose(allowed, config, streams, windows)
+    return ids.tolist(), log_probabilities(logits, ids).tolist()
+
+
+def _readable(prompt: Sequence[int], end_id: int | None, vocab_size: int) -> list[int]:
+    """The prompt as the model gets it."""
+    ids = list(prompt)
+    if not ids:
+        if end_id is None:
+            raise DataError("the prompt is empty and the tokenizer has no <|endoftext|> to start from; give a prompt")
+        ids = [end_id]
+    unknown = [id for id in ids if not 0 <= id < vocab_size]
+    if unknown:
+        raise DataError(
+            f"the prompt holds id {unknown[0]} and the model knows ids from 0 to {vocab_size - 1}; "
+            "use the tokenizer that the model was trained with"
+        )
+    return ids
