@@ -1,0 +1,1 @@
+"""Plots and pages that show what a run did."""

@@ -1,0 +1,308 @@
+"""The commands as a user types them, on good and on bad input: one sentence, the right exit code, nothing lost."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from groundup.cli.main import COMMANDS, main
+from groundup.config import RunConfig
+from groundup.recipe import write_config
+
+SMALL = [
+    "--model.context_length=16", "--model.d_model=16", "--model.num_layers=1", "--model.num_heads=2",
+    "--training.max_steps=6", "--training.batch_size=4", "--training.eval_every=3", "--training.save_every=3",
+    "--training.device=cpu",
+]  # fmt: skip
+
+
+@pytest.fixture
+def run_command(capsys):
+    """Runs a command line in this process: (exit code, stdout, stderr)."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def corpus(text, tmp_path_factory):
+    path = tmp_path_factory.mktemp("a corpus") / "Märchen.txt"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def finished_run(corpus, tmp_path_factory):
+    """Text, tokenizer, data and a run, made by the commands of the README."""
+    folder = tmp_path_factory.mktemp("by hand")
+    tokenizer, data, run = folder / "tokenizer.json", folder / "data", folder / "run"
+    lines = [
+        ["tokenizer", "train", corpus, "--vocab_size", "300", "--out", tokenizer],
+        ["data", "prepare", corpus, "--tokenizer", tokenizer, "--out", data],
+        ["train", "--data.path", data, "--out", run, *SMALL],
+    ]
+    for line in lines:
+        assert main([str(word) for word in line]) == 0
+    return run
+
+
+def assert_one_sentence(err, *parts):
+    """The last line of stderr is the error; no traceback, and it names what it must."""
+    lines = err.strip().splitlines()
+    assert "Traceback" not in err
+    assert "error: " in lines[-1]
+    for part in parts:
+        assert part in lines[-1], lines[-1]
+
+
+def test_the_whole_path_leaves_a_run_and_a_report(finished_run):
+    names = set(os.listdir(finished_run))
+    assert {"config.yaml", "metrics.jsonl", "environment.json", "checkpoints", "samples", "report.html"} <= names
+    assert "nats per token" in (finished_run / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(run_command, name):
+    code, out, _ = run_command(name, "--help")
+    assert code == 0
+    assert f"groundup {name}" in out and "example" in out.lower()
+
+
+@pytest.mark.parametrize(
+    "line", [("tokenizer", "train"), ("tokenizer", "encode"), ("tokenizer", "decode"), ("tokenizer", "inspect"),
+             ("data", "prepare"), ("data", "inspect")]
+)  # fmt: skip
+def test_every_subcommand_has_help_with_an_example(run_command, line):
+    code, out, _ = run_command(*line, "--help")
+    assert code == 0 and "example" in out
+
+
+def test_help_and_version(run_command):
+    assert run_command("--help")[0] == 0
+    assert run_command("--version")[1].startswith("groundup 0.")
+    code, out, _ = run_command()
+    assert code == 2 and "commands:" in out
+
+
+def test_encode_decode_round_trip(run_command, finished_run):
+    tokenizer = finished_run / "tokenizer.json"
+    _, out, _ = run_command("tokenizer", "encode", tokenizer, "Où est la lune?\n")
+    assert run_command("tokenizer", "decode", tokenizer, *out.split())[1] == "Où est la lune?\n"
+    code, out, _ = run_command("tokenizer", "encode", tokenizer, "the cat", "--json")
+    assert code == 0 and "".join(json.loads(out)["tokens"]) == "the cat"
+
+
+def test_inspect_json(run_command, finished_run):
+    facts = json.loads(run_command("tokenizer", "inspect", finished_run, "--json")[1])
+    assert facts["vocab_size"] == 300 and facts["special_tokens"] == {"<|endoftext|>": 0}
+    data = json.loads(run_command("data", "inspect", finished_run.parent / "data", "--json")[1])
+    assert data["dtype"] == "uint16"
+
+
+def test_eval_scores_the_held_out_split_or_a_text(run_command, finished_run, corpus):
+    code, out, _ = run_command("eval", finished_run, "--json")
+    own = json.loads(out)
+    assert code == 0 and own["nats_per_token"] > 0 and own["bits_per_byte"] > 0
+    other = json.loads(run_command("eval", finished_run, "--text", corpus, "--json")[1])
+    assert other["num_targets"] > own["num_targets"]
+    code, out, _ = run_command("eval", finished_run)
+    assert code == 0 and "bits per byte" in out
+
+
+def test_generate_is_reproducible_and_batches_equal_single_runs(run_command, finished_run):
+    options = ["--max_tokens", "12", "--seed", "3", "--json"]
+    both = run_command("generate", finished_run, "--prompt", "The", "--prompt", "A dog ran", *options)[1]
+    first, second = (json.loads(line) for line in both.splitlines())
+    single = json.loads(run_command("generate", finished_run, "--prompt", "A dog ran", *options)[1])
+    assert second["ids"] == single["ids"] and first["prompt"] == "The"
+    streamed = run_command("generate", finished_run, "--prompt", "A dog ran", "--max_tokens", "12", "--seed", "3")[1]
+    assert streamed == "A dog ran" + single["text"] + "\n"
+
+
+def test_generate_reads_prompts_from_a_pipe(finished_run):
+    program = "import sys; from groundup.cli.main import main; sys.exit(main())"
+    line = [sys.executable, "-c", program, "generate", str(finished_run), "--max_tokens", "3", "--seed", "0"]
+    done = subprocess.run(line, input="The cat\nA dog\n", capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert "The cat" in done.stdout and "A dog" in done.stdout
+
+
+def test_num_samples(run_command, finished_run):
+    _, out, _ = run_command("generate", finished_run, "--prompt", "The", "--num_samples", "3", "--max_tokens", "5")
+    assert out.count("--- ") == 3
+
+
+def test_print_config_is_a_recipe(run_command, tmp_path):
+    code, out, _ = run_command("train", "--optimizer.lr", "1e-4", "--print_config")
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(out, encoding="utf-8")
+    assert code == 0
+    assert run_command("train", recipe, "--print_config")[1] == out
+
+
+def test_a_setting_may_stand_before_the_recipe(run_command, tmp_path):
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("training:\n  max_steps: 7\n", encoding="utf-8")
+    code, out, _ = run_command("train", "--optimizer.lr", "1e-4", "--init_from", "x", recipe, "--print_config")
+    assert code == 0 and "max_steps: 7" in out and "init_from: x" in out
+
+
+def test_train_goes_on_with_resume(run_command, finished_run, tmp_path):
+    options = ["train", "--data.path", finished_run.parent / "data", "--out", tmp_path / "run", *SMALL]
+    assert run_command(*options)[0] == 0
+    code, _, err = run_command(*options)
+    assert code == 2
+    assert_one_sentence(err, "already holds a run", "--resume auto")
+    assert run_command(*options, "--resume", "auto", "--training.max_steps=8")[0] == 0
+
+
+# Bad input, command by command
+
+
+# (command line, exit code, what the sentence must name); {bad} is a folder with one of every bad thing
+BAD_LINES = [
+    ("trian", 2, ["'trian'", "did you mean train"]),
+    ("tokenizer train {bad}/no.txt --vocab_size 300 --out {bad}/t.json", 1, ["no.txt"]),
+    ("tokenizer train {bad}/latin1.txt --vocab_size 300 --out {bad}/t.json", 1, ["latin1.txt", "byte offset 3"]),
+    ("tokenizer train {text} --vocab_size 100 --out {bad}/t.json", 1, ["100", "257"]),
+    ("tokenizer train {text} --vocab_sise 300 --out {bad}/t.json", 2, ["vocab_si"]),
+    ("tokenizer encode {bad}/no.json x", 1, ["no.json"]),
+    ("tokenizer encode {bad}/broken.json x", 1, ["broken.json"]),
+    ("tokenizer decode {run} 999999", 1, ["999999"]),
+    ("tokenizer decode {run} seven", 1, ["seven"]),
+    ("tokenizer encode {run} --file {bad}/latin1.txt", 1, ["byte offset 3"]),
+    ("tokenizer encode {run} 'a<|endoftext|>' --special error", 1, ["<|endoftext|>"]),
+    ("data prepare {bad}/no.txt --tokenizer {run} --out {bad}/d", 1, ["no.txt"]),
+    ("data prepare {bad}/empty.txt --tokenizer {run} --out {bad}/d", 1, ["no text"]),
+    ("data prepare {bad}/latin1.txt --tokenizer {run} --out {bad}/d", 1, ["latin1.txt", "3"]),
+    ("data prepare {text} --tokenizer {bad}/no.json --out {bad}/d", 1, ["no.json"]),
+    ("data prepare {text} --tokenizer {run} --out {bad}/d --valid_fraction 2", 1, ["2"]),
+    ("data inspect {bad}", 1, ["manifest.json"]),
+    ("train {bad}/no.yaml", 2, ["no.yaml"]),
+    ("train --data.path {bad}/no --out {bad}/r", 1, ["no"]),
+    ("train --optimiser.lr 1", 2, ["--optimizer.lr"]),
+    ("train --optimizer.lr fast", 2, ["optimizer.lr", "'fast'", "number"]),
+    ("train --data.path {data} --out {bad}/r --model.context_length 1000000", 1, ["1000001"]),
+    ("train --data.path {bad}/changed --out {bad}/r", 1, ["tokenizer"]),
+    ("eval {bad}/no", 1, ["no run or checkpoint"]),
+    ("eval {bad}", 1, ["holds no checkpoint"]),
+    ("eval {bad}/corrupted", 1, ["damaged"]),
+    ("eval {run} --data {bad}/foreign", 1, ["tokenizer"]),
+    ("eval {run} --text {bad}/no.txt", 1, ["no.txt"]),
+    ("eval {run} --text {bad}/empty.txt", 1, ["empty.txt"]),
+    ("generate {bad}/no --prompt x", 1, ["no run or checkpoint"]),
+    ("generate {run} --prompt x --temperature -1", 2, ["temperature", "-1"]),
+    ("generate {run} --prompt x --max_tokens -1", 2, ["max_tokens", "-1"]),
+    ("generate {run} --prompt x --top_k many", 2, ["--top_k", "many"]),
+    ("generate {run} --promt x", 2, ["--promt", "--prompt"]),
+    ("account --preset gpt7", 2, ["gpt7"]),
+    ("doctor --jsn", 2, ["--json"]),
+    ("demo --out {bad}", 2, ["not empty"]),
+    ("demo --out {bad}/demo --minutes 0", 2, ["--minutes"]),
+]
+
+
+@pytest.fixture(scope="session")
+def bad_folder(finished_run, corpus, tmp_path_factory):
+    """A folder with one of every bad thing the lines above name."""
+    from groundup.data.shards import prepare
+    from groundup.tokenizer.bpe import Tokenizer
+
+    folder = tmp_path_factory.mktemp("bad")
+    (folder / "empty.txt").write_bytes(b"")
+    (folder / "latin1.txt").write_bytes(b"caf\xe9 au lait, and more text behind it.")
+    (folder / "broken.json").write_text("{")
+    shutil.copytree(finished_run.parent / "data", folder / "changed")
+    foreign = Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<|endoftext|>"])
+    foreign.save(folder / "changed" / "tokenizer.json")
+    prepare(corpus, foreign, folder / "foreign")
+    shutil.copytree(finished_run, folder / "corrupted")
+    for weights in (folder / "corrupted" / "checkpoints").glob("*/model.safetensors"):
+        weights.write_bytes(weights.read_bytes()[:-50])
+    return folder
+
+
+@pytest.mark.parametrize(("line", "expected", "parts"), BAD_LINES, ids=[line for line, *_ in BAD_LINES])
+def test_bad_input_gets_one_sentence(run_command, finished_run, corpus, bad_folder, line, expected, parts):
+    places = {"bad": bad_folder, "text": corpus, "run": finished_run, "data": finished_run.parent / "data"}
+    before = sorted(bad_folder.rglob("*"))
+    code, out, err = run_command(*(word.format(**places) for word in shlex.split(line)))
+    assert_one_sentence(err, *parts)
+    assert (code, out) == (expected, "")
+    assert sorted(bad_folder.rglob("*")) == before, "bad input must not leave anything behind"
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    from groundup.errors import CheckpointError
+
+    with pytest.raises(CheckpointError):
+        main(["eval", str(tmp_path), "--debug"])
+
+
+# D14: places and languages
+
+
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "cp1252"}])
+def test_other_locales_and_names_with_spaces(finished_run, corpus, tmp_path, locale):
+    program = "import sys; from groundup.cli.main import main; sys.exit(main())"
+    folder = tmp_path / "ein Ördner"
+    environment = {key: value for key, value in os.environ.items() if key not in ("LANG", "LC_ALL")} | locale
+    lines = [
+        ["tokenizer", "train", corpus, "--vocab_size", "280", "--out", folder / "tök.json"],
+        ["data", "prepare", corpus, "--tokenizer", folder / "tök.json", "--out", folder / "dätä"],
+        ["data", "inspect", folder / "dätä"],
+        ["generate", finished_run, "--prompt", "“Où est", "--max_tokens", "8", "--seed", "1"],
+    ]
+    for line in lines:
+        command = [sys.executable, "-c", program, *map(str, line)]
+        done = subprocess.run(command, env=environment, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
+    from groundup.data.shards import read_manifest
+
+    assert read_manifest(folder / "dätä").vocab_size == 280
+
+
+def test_a_closed_pipe_is_no_traceback(finished_run):
+    program = "import sys; from groundup.cli.main import main; sys.exit(main())"
+    line = [sys.executable, "-c", program, "tokenizer", "inspect", str(finished_run), "--json"]
+    child = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child.stdout.close()
+    error = child.stderr.read().decode()
+    child.stderr.close()
+    child.wait()
+    assert "Traceback" not in error
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="mounting a small file system needs root")
+def test_no_space_left_is_one_sentence(run_command, finished_run, corpus, tmp_path):
+    mount = tmp_path / "small"
+    mount.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(mount)], capture_output=True).returncode:
+        pytest.skip("this machine does not let root mount a tmpfs")
+    try:
+        (mount / "filler").write_bytes(bytes(60_000))
+        tokenizer, data = finished_run / "tokenizer.json", finished_run.parent / "data"
+        for line in (
+            ["tokenizer", "train", corpus, "--vocab_size", "300", "--out", mount / "t.json"],
+            ["data", "prepare", corpus, "--tokenizer", tokenizer, "--out", mount / "data"],
+            ["train", "--data.path", data, "--out", mount / "run", *SMALL],
+        ):
+            code, _, err = run_command(*line)
+            assert code == 1
+            assert_one_sentence(err, "space")
+            assert "filler" in os.listdir(mount)
+        assert not (mount / "t.json").exists() and not (mount / "data").exists()
+    finally:
+        subprocess.run(["umount", str(mount)], check=True)
+
+
+def test_recipe_text_is_the_default_configuration():
+    assert "max_steps: 1000" in write_config(RunConfig())
