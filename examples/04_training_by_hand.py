@@ -20,7 +20,7 @@ from groundup.optim.gradients import clip_gradients
 from groundup.optim.schedule import cosine_schedule
 from groundup.tokenizer.bpe import train_bpe_from_iterator
 
-STEPS, BATCH_SIZE, CONTEXT_LENGTH = 120, 16, 32
+STEPS, BATCH_SIZE, CONTEXT_LENGTH = 100, 16, 32
 
 
 def main() -> None:
@@ -58,7 +58,7 @@ def main() -> None:
 
 def show_guess(model: TransformerLM, tokenizer: Tokenizer, when: str) -> None:
     """Print the tokens the model would continue a sentence with."""
-    start = "Once upon a"
+    start = "They went back to"
     with torch.no_grad():
         logits = model(torch.tensor(tokenizer.encode(start)))[-1]
     probabilities, tokens = softmax(logits, dim=-1).topk(3)

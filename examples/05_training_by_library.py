@@ -18,7 +18,7 @@ from groundup.data.toy_stories import write_corpus
 
 def main(folder: Path) -> None:
     write_corpus(folder / "train.txt", num_stories=600, split="train")
-    write_corpus(folder / "valid.txt", num_stories=30, split="valid")
+    write_corpus(folder / "valid.txt", num_stories=12, split="valid")
     tokenizer = Tokenizer(*train_bpe(folder / "train.txt", 512, [END_OF_TEXT]), [END_OF_TEXT])
     manifest = prepare(folder / "train.txt", tokenizer, folder / "data", valid_paths=folder / "valid.txt")
     for name, split in manifest.splits.items():

@@ -19,7 +19,7 @@ def main(folder: Path) -> None:
     run = load_run(folder / "run")
     print(f"A model of {run.model.num_parameters():,} parameters after {run.state.tokens:,} tokens of stories.")
 
-    prompt = "The little fox"
+    prompt = "Once upon a time"
     print(f"\nThe same prompt, {prompt!r}, at several temperatures: low repeats the likeliest, high loses the thread.")
     for temperature in (0, 0.7, 1.5):
         completion = generate(run, prompt, max_tokens=40, temperature=temperature, seed=1)[0]
@@ -31,21 +31,21 @@ def main(folder: Path) -> None:
         print(f"  {top_p}: {flat(prompt + completion.text)}")
 
     print("\nPrompts of different lengths side by side, each until the end of its sentence:")
-    for completion in generate(run, ["One day", "In the middle of the night a mouse"], max_tokens=60, stop=".", seed=2):
+    for completion in generate(run, ["Long ago", "There was once a little mouse who"], max_tokens=60, stop=".", seed=2):
         surprise = -sum(completion.logprobs) / max(1, len(completion.logprobs))
         why = {"stop": "stopped at '.'", "length": "cut at 60 tokens", "end_of_text": "ended its text"}
         print(f"  {flat(completion.prompt + completion.text)}")
         print(f"    {len(completion.ids)} tokens, {surprise:.2f} nats each, {why[completion.stop_reason]}")
 
     print("\nAs it comes, from an empty prompt, in pieces:")
-    pieces = list(stream_text(run, "", max_tokens=16, temperature=0.7, seed=3))
+    pieces = list(stream_text(run, "", max_tokens=20, temperature=0.5, seed=3))
     print("  " + " | ".join(map(flat, pieces)))
 
 
 def train_a_model(folder: Path) -> None:
     """Examples 02 and 05 in short."""
     write_corpus(folder / "stories.txt", num_stories=1_000)
-    tokenizer = Tokenizer(*train_bpe(folder / "stories.txt", 512, [END_OF_TEXT]), [END_OF_TEXT])
+    tokenizer = Tokenizer(*train_bpe(folder / "stories.txt", 1_000, [END_OF_TEXT]), [END_OF_TEXT])
     prepare(folder / "stories.txt", tokenizer, folder / "data")
     train(
         RunConfig(
@@ -53,7 +53,7 @@ def train_a_model(folder: Path) -> None:
             model=ModelConfig(vocab_size=0, context_length=64, d_model=64, num_layers=2, num_heads=4),
             data=DataConfig(path=str(folder / "data")),
             optimizer=OptimizerConfig(lr=1e-2),
-            training=TrainingConfig(max_steps=250, batch_size=16, eval_every=0, save_every=0, device="cpu"),
+            training=TrainingConfig(max_steps=150, batch_size=8, eval_every=0, save_every=0, device="cpu"),
         )
     )
 

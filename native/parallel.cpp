@@ -53,7 +53,8 @@ double processors_by_quota() {
         const std::string controllers = line.substr(first + 1, second - first - 1);
         if (!controllers.empty() && controllers.find("cpu") == std::string::npos) continue;
         const std::string root = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
-        for (std::string path = line.substr(second + 1); path.size() > 1; path.resize(path.rfind('/'))) {
+        for (std::string path = line.substr(second + 1); path.rfind('/', 0) == 0 && path.size() > 1;
+             path.resize(path.rfind('/'))) {
             take(quota_of(root + path));
         }
     }

@@ -1,7 +1,9 @@
 """What many tests start from: one thread, a tiny tokenizer, prepared data and run, the shared data if it is there."""
 
+import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from groundup.config import DataConfig, ModelConfig, OptimizerConfig, RunConfig, TrainingConfig
@@ -14,6 +16,10 @@ SENTENCES = [
     "Tom said, “Où est la lune?” and the dog said nothing.",
     "It's a long way to the sea, but they'll walk 12 miles.",
 ]
+
+# A busy machine is no fault of the code; and the gate tries the same examples each time.
+hypothesis.settings.register_profile("groundup", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("groundup")
 
 
 def pytest_addoption(parser):

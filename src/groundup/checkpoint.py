@@ -9,6 +9,7 @@ The one-file pair `save_checkpoint` and `load_checkpoint` is that of the course.
 """
 
 import dataclasses
+import io
 import json
 import shutil
 from collections.abc import Iterable, Mapping
@@ -187,12 +188,14 @@ def load_run(path: StrPath, *, which: str = "best", device: str = "cpu") -> Run:
     return Run(model.to(device).eval(), tokenizer, config, TrainingState(**record["state"]), folder)
 
 
-def save_checkpoint(model: nn.Module, optimizer: Optimizer, iteration: int, out: StrPath | IO[bytes]) -> None:
+def save_checkpoint(
+    model: nn.Module, optimizer: Optimizer, iteration: int, out: StrPath | IO[bytes] | io.BytesIO
+) -> None:
     """Write model, optimizer and iteration as one file (torch.save), to a path or an open binary file."""
     torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "iteration": iteration}, out)
 
 
-def load_checkpoint(src: StrPath | IO[bytes], model: nn.Module, optimizer: Optimizer) -> int:
+def load_checkpoint(src: StrPath | IO[bytes] | io.BytesIO, model: nn.Module, optimizer: Optimizer) -> int:
     """Restore what `save_checkpoint` wrote (read with weights_only=True); returns the iteration."""
     content = torch.load(src, map_location="cpu", weights_only=True)
     load_state_dict(model, content["model"], src)
@@ -233,7 +236,7 @@ def strip_prefixes(name: str) -> str:
 
 def _flatten_optimizer(model: nn.Module, optimizer: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The optimizer's tensors under `parameter.key`, and the rest (rates, plain numbers) for JSON."""
-    names = {parameter: strip_prefixes(name) for name, parameter in model.named_parameters()}
+    names: dict[Tensor, str] = {parameter: strip_prefixes(name) for name, parameter in model.named_parameters()}
     tensors: dict[str, Tensor] = {}
     numbers: dict[str, Any] = {}
     for parameter, entries in optimizer.state.items():

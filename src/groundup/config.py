@@ -10,6 +10,8 @@ from typing import Literal
 
 from groundup.errors import ConfigError
 
+Precision = Literal["float32", "bf16"]
+
 
 def _require(condition: bool, message: str) -> None:
     if not condition:
@@ -204,7 +206,7 @@ class TrainingConfig:
     micro_batch_size: int | None = None
     seed: int = 0
     device: str = "auto"
-    precision: Literal["float32", "bf16"] = "float32"
+    precision: Precision = "float32"
     compile: bool = False
     kernels: Literal["auto", "reference"] = "auto"
     log_every: int = 10

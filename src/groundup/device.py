@@ -2,6 +2,7 @@
 
 import logging
 
+from groundup.config import Precision
 from groundup.environment import has_fast_bf16
 from groundup.errors import ConfigError
 
@@ -27,7 +28,7 @@ def choose_device(asked: str = "auto") -> str:
     return asked
 
 
-def choose_precision(asked: str, device: str) -> str:
+def choose_precision(asked: Precision, device: str) -> Precision:
     """`asked`, or "float32" with one logged line where bf16 was asked and the hardware only imitates it.
 
     A CPU without bfloat16 instructions computes bf16 products several times slower than float32 ones,

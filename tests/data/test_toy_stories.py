@@ -12,18 +12,7 @@ import pytest
 from groundup.corpus import END_OF_TEXT, iter_documents
 from groundup.data.toy_stories import stories, story, tell, write_corpus
 from groundup.data.toy_stories.casting import cast, slots_of
-from groundup.data.toy_stories.grammar import (
-    Beat,
-    Dice,
-    Slot,
-    Telling,
-    Template,
-    read_blocks,
-    read_story,
-    read_table,
-    read_template,
-    with_article,
-)
+from groundup.data.toy_stories.grammar import Beat, Dice, Slot, Telling, Template, read_template
 from groundup.data.toy_stories.plot import (
     ABILITIES,
     Skeleton,
@@ -68,14 +57,9 @@ def held_out():
 
 
 def test_a_hundred_stories_are_the_golden_ones_whatever_the_hash_seed(request):
+    command = [sys.executable, "-c", DIGEST]
     runs = [
-        subprocess.run(
-            [sys.executable, "-c", DIGEST],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.splitlines()
+        subprocess.check_output(command, env=os.environ | {"PYTHONHASHSEED": seed}, text=True).splitlines()
         for seed in ("1", "2")
     ]
     assert runs[0] == runs[1]
@@ -208,7 +192,7 @@ def test_every_slot_of_every_wording_is_filled(skeleton):
         for beat in itertools.chain(*skeleton.story):
             for wording in beat.wordings:
                 text = Telling(dict(slots), dice).say(wording)
-                assert not re.search(r"[{}\[\]/|_*?]\B\s*$|[{}\[\]/|_*]", text.replace("?", "")), text
+                assert not re.search(r"[{}\[\]/|_*]", text), text
 
 
 @by_name
@@ -295,6 +279,21 @@ def test_a_treasure_is_found_by_the_name_under_which_it_was_lost(told):
             assert thing in last
             others = {row.key for row in tale.plot.skeleton.tables[0]} - {thing}
             assert not any(other in tale.text for other in others)
+
+
+def test_joy_and_sorrow_of_a_friend_are_spoken_of_the_friend():
+    """ "{his} tail" of a kind becomes "{friend.his} tail", inside choices too."""
+    dice = Dice(4)
+    seen = 0
+    while seen < 40:
+        plot = draw_plot(SKELETONS, dice)
+        if plot.friend:
+            seen += 1
+            slots = slots_of(plot, cast(plot, dice))
+            spoken = {Telling(dict(slots), dice).slot(f"friend.{mood}") for mood in ("glad", "sad")}
+            words = set(re.findall(r"[a-z]+", " ".join(spoken)))
+            assert not words & GENDERED[plot.pronoun]
+    assert all({"glad", "sad"} <= set(row.slots) for row in KINDS)
 
 
 # English
@@ -397,96 +396,3 @@ def test_a_failure_leaves_the_old_corpus_whole(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no space left"):
         write_corpus(tmp_path / "toy.txt", num_stories=9)
     assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["old"]
-
-
-# The language of templates
-
-
-def say(text: str, **slots: str) -> str:
-    return Telling({name: read_template(value) for name, value in slots.items()}, Dice(0)).say(read_template(text))
-
-
-def test_a_slot_is_told_with_capital_and_article():
-    assert say("{Thing}, {a_thing}. {A_thing}!", thing="old kite") == "Old kite, an old kite. An old kite!"
-
-
-@pytest.mark.parametrize("noun", ["hour", "honest man", "apple", "ugly duckling", "egg"])
-def test_an_stands_before_a_vowel_that_is_spoken(noun):
-    assert with_article(noun) == f"an {noun}"
-
-
-@pytest.mark.parametrize("noun", ["unicorn", "one-eyed cat", "house", "useful thing", "yak"])
-def test_a_stands_before_a_consonant_that_is_spoken(noun):
-    assert with_article(noun) == f"a {noun}"
-
-
-def test_a_choice_in_a_slot_is_settled_once():
-    for seed in range(20):
-        telling = Telling({"thing": read_template("[red/blue] kite")}, Dice(seed))
-        first, second = telling.say(read_template("{thing}|{thing}")).split("|")
-        assert first == second == telling.slot("thing")
-
-
-def test_choices_are_equally_likely_and_can_be_nested_and_empty():
-    dice = Dice(1)
-    template = read_template("a[b[c/]/d]e")
-    said = [Telling({}, dice).say(template) for _ in range(4000)]
-    assert 0.45 < said.count("ade") / 4000 < 0.55
-    assert 0.20 < said.count("abce") / 4000 < 0.30
-    assert set(said) == {"ade", "abce", "abe"}
-
-
-@pytest.mark.parametrize("text", ["a [b", "a b]", "{a", "a}", "[a/b"])
-def test_a_template_that_does_not_close_is_our_own_fault(text):
-    with pytest.raises(AssertionError, match="unmatched"):
-        read_template(text)
-
-
-def test_beats_in_haste_leave_out_what_is_optional():
-    (beats,) = read_story("""
-* one
-
-? two
-
-* three
-  and four
-""")
-    assert [Telling({}, Dice(0)).paragraph(beats, haste) for haste in (0.0, 1.0)] == [
-        "one two three and four",
-        "one three and four",
-    ]
-
-
-def test_tables_and_blocks_are_two_spellings_of_the_same():
-    table = read_table("""
-thing | worlds     | dear
-kite  | wood, hill | It {flew}.
-drum  |            | Boom.
-""")
-    blocks = read_blocks("""
-thing: kite
-worlds: wood, hill
-dear: It
-  {flew}.
-
-thing: drum
-dear: Boom.
-""")
-    assert [(row.key, row.slots, row.worlds) for row in table] == [(row.key, row.slots, row.worlds) for row in blocks]
-    assert table[0].worlds == ("wood", "hill")
-    assert table[1] != blocks[1], "rows are compared as objects"
-
-
-def test_joy_and_sorrow_of_a_friend_are_spoken_of_the_friend():
-    """ "{his} tail" of a kind becomes "{friend.his} tail", inside choices too."""
-    dice = Dice(4)
-    seen = 0
-    while seen < 40:
-        plot = draw_plot(SKELETONS, dice)
-        if plot.friend:
-            seen += 1
-            slots = slots_of(plot, cast(plot, dice))
-            spoken = {Telling(dict(slots), dice).slot(f"friend.{mood}") for mood in ("glad", "sad")}
-            words = set(re.findall(r"[a-z]+", " ".join(spoken)))
-            assert not words & GENDERED[plot.pronoun]
-    assert all({"glad", "sad"} <= set(row.slots) for row in KINDS)

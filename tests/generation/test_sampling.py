@@ -74,7 +74,7 @@ def test_filters_work_row_by_row():
         assert torch.equal(change(logits), rows)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1e-300, 1e-8])
+@pytest.mark.parametrize("temperature", [0, 0.0, 1e-300, 1e-8])
 def test_no_temperature_takes_the_most_likely_id(temperature):
     logits = torch.tensor([1.0, 2.0, 2.0 - 1e-6, -50.0])
     assert {choose_one(logits, sample=i, temperature=temperature) for i in range(50)} == {1}
@@ -153,6 +153,7 @@ def test_log_probabilities_are_those_of_the_logits():
     ("options", "message"),
     [
         ({"max_tokens": -1}, "max_tokens is -1"),
+        ({"temperature": 1, "top_p": 1, "repetition_penalty": -1}, "repetition_penalty is -1"),
         ({"temperature": -0.1}, "temperature is -0.1"),
         ({"temperature": math.nan}, "temperature is nan"),
         ({"temperature": math.inf}, "temperature is inf"),

@@ -4,7 +4,7 @@ import pytest
 from tokenizers.pre_tokenizers import ByteLevel
 
 from groundup.errors import TokenizerError
-from groundup.tokenizer.byte_characters import byte_alphabet, to_bytes, to_characters
+from groundup.tokenizer.byte_characters import byte_alphabet, is_byte_name, to_bytes, to_characters
 
 
 def test_each_byte_has_a_visible_character_of_its_own():
@@ -30,3 +30,8 @@ def test_bytes_come_back():
 def test_other_characters_are_refused_by_name(name):
     with pytest.raises(TokenizerError, match="stands for no byte"):
         to_bytes(name)
+
+
+def test_names_that_are_bytes_but_not_their_own_utf8():
+    assert all(is_byte_name(name) for name in ["é", "Ġ", "ł"])
+    assert not any(is_byte_name(name) for name in ["a", "éé", "", "日", "\xa0", "\x80"])

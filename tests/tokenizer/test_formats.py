@@ -92,6 +92,15 @@ def test_special_tokens_that_the_format_takes_for_bytes_are_not_written(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_special_token_that_merges_make_too_is_written_only_if_its_name_is_the_same(tmp_path):
+    merges = [(b"a", b"b"), (b"\xc3", b"\xa9")]
+    vocab = BYTES | {256: b"ab", 257: "é".encode()}
+    Tokenizer(vocab, merges, ["ab"]).save(tmp_path)
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode("abé").ids == [256, 257]
+    with pytest.raises(TokenizerError, match="special token 'é' cannot be saved"):
+        Tokenizer(vocab, merges, ["é"]).save(tmp_path)
+
+
 # ---- tokenizer.json, read ----
 
 

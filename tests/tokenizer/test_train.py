@@ -99,6 +99,17 @@ def test_every_form_of_the_text_gives_the_same_merges(tmp_path, pattern):
             assert train_bpe(paths, 300, [END], num_threads=num_threads, **options) == expected, name
 
 
+@pytest.mark.parametrize("name", ["long.txt", "long.txt.gz"])
+def test_a_long_file_is_cut_for_gpt2_but_not_for_other_patterns(tmp_path, name):
+    text = "ab  " * 400_000  # more than is read at once
+    content = text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(content, 1) if name.endswith(".gz") else content)
+    # One cut between b and a space would make the pair of the two rarer than the others.
+    _, merges = train_bpe(tmp_path / name, 257, pattern=r"\S+\s*")
+    assert merges == [(b"b", b" ")]
+    assert train_bpe(tmp_path / name, 260) == train_bpe_reference("ab  " * 9, 260)
+
+
 def test_a_separator_that_is_no_special_token_is_text(tmp_path):
     text = f"one{END}two{END}"
     (tmp_path / "a.txt").write_text(text, encoding="utf-8")

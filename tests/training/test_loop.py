@@ -157,6 +157,14 @@ def test_a_finished_run_can_be_made_longer(tiny_config):
     assert [step for step, *_ in losses(tiny_config.out)] == list(range(1, 9))
 
 
+def test_the_end_of_the_cosine_stays_unless_it_is_given(tiny_config):
+    train(changed(tiny_config, training={"max_steps": 4}))
+    longer = train(changed(tiny_config, training={"max_steps": 6}), resume="auto")
+    assert longer.config.optimizer.decay_steps == 4
+    given = changed(tiny_config, training={"max_steps": 8}, optimizer={"decay_steps": 8})
+    assert train(given, resume="auto").config.optimizer.decay_steps == 8
+
+
 def test_resume_auto_without_a_run_starts_one(tiny_config):
     assert train(changed(tiny_config, training={"max_steps": 2}), resume="auto").state.step == 2
 

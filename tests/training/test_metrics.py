@@ -50,6 +50,7 @@ def test_a_full_disk_costs_lines_and_says_so_once(tmp_path, caplog, monkeypatch)
         def close(self):
             raise OSError(28, "No space left on device")
 
+    metrics.sinks[0]._file.close()
     monkeypatch.setattr(metrics.sinks[0], "_file", Full())
     metrics.write("train", step=1)
     metrics.write("train", step=2)

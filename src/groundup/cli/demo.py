@@ -19,7 +19,8 @@ from groundup.experiments.quantities import duration, size
 
 VOCAB_SIZE = 2048
 TRAIN_BYTES = 12_000_000
-VALID_STORIES = 300
+VALID_STORIES = 200
+VALIDATION_PASSES = 8
 PROMPTS = ("", "One sunny morning,", "Once upon a time,")
 
 
@@ -69,7 +70,7 @@ def demo_config(data: str, out: str, *, max_steps: int, seed: int = 0) -> RunCon
             batch_size=8,
             seed=seed,
             log_every=max(1, max_steps // 100),
-            eval_every=max(1, max_steps // 8),
+            eval_every=max(1, max_steps // VALIDATION_PASSES),
             save_every=max(1, max_steps // 4),
             keep_last=1,
         ),
@@ -134,7 +135,7 @@ def _train(folder: Path, data: Path, options: argparse.Namespace):
 
     out = str(folder / "run")
     draft = demo_config(str(data), out, max_steps=1000, seed=options.seed)
-    steps = options.steps or steps_for(draft, seconds=60 * options.minutes)
+    steps = options.steps or steps_for(draft, seconds=60 * options.minutes, validation_passes=VALIDATION_PASSES)
     config = demo_config(str(data), out, max_steps=steps, seed=options.seed)
     expected = "" if options.steps else f", about {options.minutes:g} min at the speed just measured"
     _say(4, f"Training a model for {steps:,} updates{expected}")

@@ -5,6 +5,7 @@ import dataclasses
 import json
 
 from groundup.cli.parser import Parser
+from groundup.cli.progress import Counter
 
 
 def main(arguments: list[str]) -> int:
@@ -17,7 +18,9 @@ def main(arguments: list[str]) -> int:
 
     run = load_run(options.run, which=options.which, device=choose_device(options.device))
     source = options.text or options.data or run.config.data.path
-    result = evaluate(run, source, split=options.split, batch_size=options.batch_size)
+    shown = Counter("scoring", unit="{:,.0f} tokens".format)
+    result = evaluate(run, source, split=options.split, batch_size=options.batch_size, progress=shown)
+    shown.close()
     if options.json:
         print(json.dumps({"checkpoint": str(run.folder), "source": source, **dataclasses.asdict(result)}))
         return 0

@@ -61,8 +61,7 @@ def encode(options: argparse.Namespace) -> int:
     """Print the ids of a text (the argument, a file, or standard input)."""
     tokenizer = _load(options.tokenizer)
     text = _text(options)
-    special = {"token": "token", "text": "text", "error": "error"}[options.special]
-    ids = tokenizer.encode(text, special=special)
+    ids = tokenizer.encode(text, special=options.special)
     if options.json:
         pieces = [tokenizer.token_bytes(id).decode("utf-8", errors="replace") for id in ids]
         print(json.dumps({"ids": ids, "tokens": pieces}, ensure_ascii=False))

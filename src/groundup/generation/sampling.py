@@ -42,10 +42,10 @@ class SamplingConfig:
     """
 
     max_tokens: int = 256
-    temperature: float = 1.0
-    top_p: float = 1.0
+    temperature: float | int = 1.0  # int is named because checks at run time do not take 0 for a float
+    top_p: float | int = 1.0
     top_k: int = 0
-    repetition_penalty: float = 1.0
+    repetition_penalty: float | int = 1.0
     seed: int | None = 0
     stop: tuple[str, ...] = ()
 
@@ -95,7 +95,7 @@ def choose(
     return draw(logits, generators)
 
 
-def apply_temperature(logits: Float[Tensor, "... vocab"], temperature: float) -> Float[Tensor, "... vocab"]:
+def apply_temperature(logits: Float[Tensor, "... vocab"], temperature: float | int) -> Float[Tensor, "... vocab"]:
     """Logits divided by `temperature` > 0, the largest moved to 0 first so that nothing overflows."""
     return (logits - logits.amax(dim=-1, keepdim=True)) / temperature
 
@@ -114,7 +114,7 @@ def top_k(logits: Float[Tensor, "... vocab"], k: int) -> Float[Tensor, "... voca
     return logits.masked_fill(~(above | (equal & (equal.cumsum(dim=-1) <= room))), -torch.inf)
 
 
-def top_p(logits: Float[Tensor, "... vocab"], p: float) -> Float[Tensor, "... vocab"]:
+def top_p(logits: Float[Tensor, "... vocab"], p: float | int) -> Float[Tensor, "... vocab"]:
     """Logits with all at -inf but the smallest set of most likely ids whose probability reaches p.
 
     From the most likely on, an id is kept while the sum before it is below p; the first always is.
@@ -142,7 +142,7 @@ def top_p(logits: Float[Tensor, "... vocab"], p: float) -> Float[Tensor, "... vo
 
 
 def penalize_repetition(
-    logits: Float[Tensor, " vocab"], visible: Int[Tensor, " seq"], penalty: float
+    logits: Float[Tensor, " vocab"], visible: Int[Tensor, " seq"], penalty: float | int
 ) -> Float[Tensor, " vocab"]:
     """Logits in which every id of `visible`, however often it occurs, is less likely for penalty > 1.
 

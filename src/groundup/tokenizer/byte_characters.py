@@ -45,3 +45,8 @@ def to_bytes(characters: str) -> bytes:
             f"the token {characters!r} holds {characters[error.start]!r}, which stands for no byte in the "
             "alphabet of byte-level BPE"
         ) from error
+
+
+def is_byte_name(name: str) -> bool:
+    """Whether `name` is the character of a byte that is not its UTF-8: "é", of byte 0xE9."""
+    return len(name) == 1 and not name.isascii() and ord(name) in _TO_BYTES and _TO_BYTES[ord(name)] != "\uffff"

@@ -11,7 +11,7 @@ from typing import Any
 
 from groundup.errors import TokenizerError
 from groundup.files import StrPath, write_atomic, write_json
-from groundup.tokenizer.byte_characters import byte_alphabet, to_bytes, to_characters
+from groundup.tokenizer.byte_characters import is_byte_name, to_bytes, to_characters
 from groundup.tokenizer.json_fields import expect, field, naming, read_object, read_text
 from groundup.tokenizer.patterns import GPT2_PATTERN, foreign_syntax
 from groundup.tokenizer.special import check_special_tokens
@@ -54,7 +54,7 @@ def read_huggingface(path: StrPath) -> Vocabulary:
         if model.get("unk_token") is not None and len([t for t in tokens.values() if len(t) == 1]) < 256:
             raise TokenizerError("it has an unk_token for bytes that it does not know, which we would refuse")
         known = {name: tokens[id] for name, id in names.items()}
-        merges = [_read_merge(merge, known) for merge in field(model, "merges", list)]
+        merges = _read_merges(enumerate(field(model, "merges", list)), known, "merge")
         return make_vocabulary(tokens, merges, list(special), pattern)
 
 
@@ -73,6 +73,7 @@ def write_huggingface(path: StrPath, vocabulary: Vocabulary) -> None:
         _refuse_foreign_syntax(vocabulary.pattern)
         split = {"type": "Split", "pattern": {"Regex": vocabulary.pattern}, "behavior": "Isolated", "invert": False}
         pre_tokenizer = {"type": "Sequence", "pretokenizers": [split, byte_level | {"use_regex": False}]}
+    names = _write_tokens(vocabulary)
     options = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     by_id = sorted(vocabulary.special_tokens.items(), key=lambda item: item[1])
     file = {
@@ -93,9 +94,9 @@ def write_huggingface(path: StrPath, vocabulary: Vocabulary) -> None:
             "fuse_unk": False,
             "byte_fallback": False,
             "ignore_merges": False,
-            "vocab": _write_tokens(vocabulary),
+            "vocab": names,
             # As pairs: of merges written as lines, readers take one that begins with "#version" for a comment.
-            "merges": [[to_characters(left), to_characters(right)] for left, right in vocabulary.merges],
+            "merges": _write_merges(vocabulary, names),
         },
     }
     write_json(path, file)
@@ -117,15 +118,11 @@ def read_gpt2(
         tokens = _read_tokens(names, special)
         known = {name: tokens[id] for name, id in names.items()}
     with naming(merges_path):
-        merges: list[Merge] = []
-        for number, line in enumerate(read_text(merges_path).splitlines(), 1):
-            # Only the first line is a header: from the second merge on, "#version:" can be a token.
-            if line and not (number == 1 and line.startswith("#version")):
-                try:
-                    merges.append(_read_merge(line, known))
-                except TokenizerError as error:
-                    raise TokenizerError(f"line {number}: {error}") from error
-        return make_vocabulary(tokens, merges, special, pattern)
+        lines = [(number, line) for number, line in enumerate(read_text(merges_path).splitlines(), 1) if line]
+        # Only the first line is a header: from the second merge on, "#version:" can be a token.
+        if lines and lines[0][0] == 1 and lines[0][1].startswith("#version"):
+            del lines[0]
+        return make_vocabulary(tokens, _read_merges(lines, known, "line"), special, pattern)
 
 
 def write_gpt2(vocab_path: StrPath, merges_path: StrPath, vocabulary: Vocabulary) -> None:
@@ -133,14 +130,14 @@ def write_gpt2(vocab_path: StrPath, merges_path: StrPath, vocabulary: Vocabulary
     if vocabulary.pattern != GPT2_PATTERN:
         raise TokenizerError("GPT-2's files have no place for a pattern of your own; save a tokenizer.json")
     names = _write_tokens(vocabulary)
-    lines = ["#version: 0.2", *(f"{to_characters(left)} {to_characters(right)}" for left, right in vocabulary.merges)]
+    lines = ["#version: 0.2", *(f"{left} {right}" for left, right in _write_merges(vocabulary, names))]
     write_atomic(vocab_path, json.dumps(names, ensure_ascii=False) + "\n")
     write_atomic(merges_path, "\n".join(lines) + "\n")
 
 
 def _read_tokens(names: Mapping[str, Any], special: Iterable[str]) -> dict[int, bytes]:
     """Names and ids of a vocabulary object as ids and bytes."""
-    raw = {name for name in special if not _is_byte_name(name)}
+    raw = {name for name in special if not is_byte_name(name)}
     tokens: dict[int, bytes] = {}
     for name, id in names.items():
         if type(id) is not int:
@@ -154,31 +151,40 @@ def _read_tokens(names: Mapping[str, Any], special: Iterable[str]) -> dict[int, 
 def _write_tokens(vocabulary: Vocabulary) -> dict[str, int]:
     """The vocabulary object: a name for each token, and its id."""
     special = {id: token for token, id in vocabulary.special_tokens.items()}
+    ordinary = set(vocabulary.ordinary_ids().values())
     names: dict[str, int] = {}
     for id, token in vocabulary.tokens.items():
-        name = special.get(id) or to_characters(token)
-        if name in names or (id in special and _is_byte_name(name)):
+        name = to_characters(token)
+        spelling = special.get(id, name)
+        # A special token goes by its own spelling, under which no byte and no merge is found.
+        if spelling in names or (spelling != name and (id in ordinary or is_byte_name(spelling))):
             raise TokenizerError(
-                f"the special token {name!r} cannot be saved: the file would call another token or byte the same; "
-                "choose a longer one, such as <|name|>"
+                f"the special token {spelling!r} cannot be saved: it is a byte or a token of ordinary text as well, "
+                "and the file has one name for both; choose another spelling, such as <|name|>"
             )
-        names[name] = id
+        names[spelling] = id
     return names
 
 
-def _is_byte_name(name: str) -> bool:
-    """Whether the alphabet gives this character to a byte that it does not stand for in UTF-8."""
-    return not name.isascii() and name in byte_alphabet()
+def _read_merges(numbered: Iterable[tuple[int, Any]], known: Mapping[str, bytes], what: str) -> list[Merge]:
+    """Merges, each "Ġ t" or ["Ġ", "t"], as bytes; `known` are the tokens of the vocabulary by their names."""
+    merges: list[Merge] = []
+    for number, merge in numbered:
+        parts = merge.split(" ") if isinstance(merge, str) else merge
+        if not isinstance(parts, list) or len(parts) != 2 or not all(type(part) is str and part for part in parts):
+            raise TokenizerError(f"{what} {number}: {merge!r} is not a merge; two tokens are needed, as in 'Ġ t'")
+        try:
+            # A name that is not known is a fault of the vocabulary, and make_vocabulary says so.
+            left, right = (known.get(part) or to_bytes(part) for part in parts)
+        except TokenizerError as error:
+            raise TokenizerError(f"{what} {number}: {error}") from error
+        merges.append((left, right))
+    return merges
 
 
-def _read_merge(merge: Any, known: Mapping[str, bytes]) -> Merge:
-    """The two tokens of a merge, "Ġ t" or ["Ġ", "t"]; `known` are those of the vocabulary, by name."""
-    parts = merge.split(" ") if isinstance(merge, str) else merge
-    if not isinstance(parts, list) or len(parts) != 2 or not all(type(part) is str and part for part in parts):
-        raise TokenizerError(f"{merge!r} is not a merge; two tokens are needed, as in 'Ġ t'")
-    left, right = parts
-    # A name that is not known is an error of the vocabulary, and make_vocabulary says so.
-    return known.get(left) or to_bytes(left), known.get(right) or to_bytes(right)
+def _write_merges(vocabulary: Vocabulary, names: Mapping[str, int]) -> list[list[str]]:
+    by_token = {vocabulary.tokens[id]: name for name, id in names.items()}
+    return [[by_token[left], by_token[right]] for left, right in vocabulary.merges]
 
 
 def _read_added_tokens(added: Any, names: Mapping[str, Any]) -> dict[str, int]:
@@ -187,7 +193,7 @@ def _read_added_tokens(added: Any, names: Mapping[str, Any]) -> dict[str, int]:
         expect(token, dict, f"the added token {token!r}")
         content, id = field(token, "content", str), field(token, "id", int)
         _refuse_options(token, _NEUTRAL_ADDED, f"the added token {content!r}: ")
-        if _is_byte_name(content) and content in names:
+        if is_byte_name(content) and content in names:
             raise TokenizerError(f"the added token {content!r} is also the name of a byte, so that its id means both")
         if tokens.setdefault(content, id) != id or names.get(content, id) != id:
             raise TokenizerError(

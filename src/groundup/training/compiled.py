@@ -20,6 +20,7 @@ def compile_or_fall_back(run: Session) -> LossOf:
     config, model = run.config, run.model
     rows = config.training.micro_batch_size or config.training.batch_size
     ids = torch.zeros(rows, config.model.context_length, dtype=torch.int64, device=run.device)
+    compiled = run.loss_of
     try:
         compiled = torch.compile(run.loss_of)
         compiled(ids, ids).backward()

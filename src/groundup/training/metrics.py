@@ -139,7 +139,7 @@ def _tensorboard(folder: Path, settings: Mapping[str, Any]) -> Sink:
 
 def _wandb(folder: Path, settings: Mapping[str, Any]) -> Sink:
     try:
-        import wandb
+        import wandb  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ConfigError("training.sinks has wandb, which is not installed; pip install wandb") from None
 

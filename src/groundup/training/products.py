@@ -8,6 +8,7 @@ exact as before. It is set while a run trains, never at import, and put back aft
 import contextlib
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -20,11 +21,11 @@ EXACT_ENOUGH = 1e-6
 @contextlib.contextmanager
 def fast_products(device: str, *, wanted: bool) -> Iterator[None]:
     """While open, float32 products on a CPU go through oneDNN if `wanted` and if that keeps them exact."""
-    settings = torch.backends.mkldnn.matmul
-    before = settings.fp32_precision
-    if not wanted or device != "cpu" or not torch.backends.mkldnn.is_available():
+    settings: Any = getattr(torch.backends.mkldnn, "matmul", None)  # torch 2.9 and newer
+    if not wanted or device != "cpu" or settings is None or not torch.backends.mkldnn.is_available():
         yield
         return
+    before = settings.fp32_precision
     try:
         settings.fp32_precision = "bf16"
         error = product_error()

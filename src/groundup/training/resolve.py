@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch.optim import Optimizer
 
-from groundup.config import ModelConfig, RunConfig
+from groundup.config import ModelConfig, Precision, RunConfig
 from groundup.environment import available_memory_bytes
 from groundup.errors import ConfigError, TrainingError
 from groundup.model.accounting import training_memory
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 # Fields that may differ between a run and its continuation: they change what is shown and kept and where
 # it is computed, not the course of the training.
-FREE = {"out", "init_from", "data.path"} | {
+FREE = {"out", "init_from", "data.path", "optimizer.decay_steps"} | {
     f"training.{name}"
     for name in (
         "max_steps",
@@ -66,18 +66,20 @@ def resolve(config: RunConfig, tokenizer: Tokenizer) -> RunConfig:
     )
 
 
-def check_resumable(config: RunConfig, checkpoint: Path) -> RunConfig:
-    """The configuration to go on with: that of the checkpoint, with the free fields as asked now.
+def check_resumable(config: RunConfig, asked: RunConfig, checkpoint: Path) -> RunConfig:
+    """The configuration to go on with: that of the checkpoint, with the free fields as in `config` now.
 
-    Raises ConfigError that names the fields in which the two cannot differ. The warm-up and the end of
-    the cosine stay as they were when a longer run is asked for, unless given.
+    `asked` is `config` before it was resolved. The warm-up and the end of the cosine stay as they were, also
+    for a longer or shorter run, unless they are given. Raises ConfigError that names the other fields in
+    which the two differ.
     """
     saved = read_config(checkpoint / "config.yaml")
-    schedule = dataclasses.replace(
-        config.optimizer, warmup_steps=saved.optimizer.warmup_steps, decay_steps=saved.optimizer.decay_steps
-    )
-    if saved.training.max_steps != config.training.max_steps:
-        config = dataclasses.replace(config, optimizer=schedule)
+    kept = {
+        name: getattr(saved.optimizer, name)
+        for name in ("warmup_steps", "decay_steps")
+        if getattr(asked.optimizer, name) is None
+    }
+    config = dataclasses.replace(config, optimizer=dataclasses.replace(config.optimizer, **kept))
     changed = {name: pair for name, pair in differences(saved, config).items() if name not in FREE}
     if changed:
         listed = ", ".join(f"{name} {was!r} -> {now!r}" for name, (was, now) in list(changed.items())[:3])
@@ -97,7 +99,7 @@ def make_optimizer(config: RunConfig, model: TransformerLM) -> Optimizer:
     return AdamW(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
 
 
-def check_memory(config: RunConfig, device: str, precision: str) -> None:
+def check_memory(config: RunConfig, device: str, precision: Precision) -> None:
     """Estimate what the run needs, and refuse in one sentence if the machine has less. Logs the estimate."""
     free = _free_bytes(device)
     rows = config.training.micro_batch_size or config.training.batch_size
@@ -119,7 +121,7 @@ def check_memory(config: RunConfig, device: str, precision: str) -> None:
     )
 
 
-def _needed_bytes(model: ModelConfig, rows: int, precision: str) -> int:
+def _needed_bytes(model: ModelConfig, rows: int, precision: Precision) -> int:
     return training_memory(model, batch_size=rows, precision=precision).total_bytes
 
 

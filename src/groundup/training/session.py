@@ -85,9 +85,9 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
     folder = Path(config.out)
     source = _find_resume(folder, resume)
     tokenizer, train_tokens, valid_tokens = _open_data(config)
-    config = resolve(config, tokenizer)
+    asked, config = config, resolve(config, tokenizer)
     if source is not None:
-        config = check_resumable(config, source)
+        config = check_resumable(config, asked, source)
     if len(train_tokens) < config.model.context_length + 1:
         raise DataError(
             f"{config.data.path!r} has {len(train_tokens):,} training tokens; a context of "

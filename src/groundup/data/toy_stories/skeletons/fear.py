@@ -149,6 +149,6 @@ FEAR = Skeleton(
   "that this is what brave means."
 * {Hero} was never again quite so afraid of {fear}. And if {he} was, a little, {he} knew what to do about it.
 * Nothing about {fear} had changed. But {hero} had grown, by about the size of a thumb, on the inside.
-* {Hero} thought of {fear} once more before {he} fell asleep, and {he} had to smile.
+* That night {hero} dreamed of {fear}, and it was a friendly dream.
 """),
 )

@@ -23,8 +23,8 @@ mend: filled a round jar with water and glitter and set the tiny house inside
 after: It snows even longer than before, and now and then a small pea floats by
 
 thing: magnifying glass
-deed: {Hero} played detective with it and looked for clues. Then {he} sat down to think, right on top of it.
-  The magnifying glass had lost its handle.
+deed: {Hero} played detective with it and looked for clues. Then {he} sat down, right on top of it. The
+  magnifying glass had lost its handle.
 mend: carved a new handle out of cherry wood
 after: The new handle is better than the old one, and the first clue they found was a crumb
 

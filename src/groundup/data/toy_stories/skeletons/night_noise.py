@@ -5,6 +5,7 @@ from groundup.data.toy_stories.plot import Skeleton
 
 NOISES = read_blocks("""
 sound: tap, tap, tap
+worlds: farm, village, wood, river, sea, hill
 from: at the window
 guess: a wizard with a walking stick
 truth: It was a twig of the apple tree, knocking against the glass.

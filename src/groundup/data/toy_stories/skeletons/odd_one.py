@@ -118,9 +118,9 @@ ODD_ONE = Skeleton(
     story=read_story("""
 * {opening}
 
-* There was one odd thing about {him}, and that was {his} {oddity}. {manner}
+* There was one odd thing about {hero}: {his} {oddity}. {manner}
 * Nobody {in_land} was quite like {him}, because of {his} {oddity}. {manner}
-* What people noticed first was {his} {oddity}. {manner}
+* The first thing that people noticed about {him} was {his} {oddity}. {manner}
 
 * The others laughed about that, and {a_friend.kind} named {friend} laughed the loudest. {words} {Sad}.
 * Most people were polite about it, but not {friend.titled}. {words}
@@ -138,7 +138,7 @@ ODD_ONE = Skeleton(
   but they were not half as good at it.
 * And {hero}? {He} {glad}. {He} would not have given away {his} {oddity} for all the honey in the world.
 * After that, {hero} was rather proud of {his} {oddity}, and {he} no longer wanted to be like all the others.
-* Everyone is odd in one way or another. And sometimes, as {hero}'s {oddity} shows, that is just what is
-  needed.
+* Everyone is odd in one way or another. And sometimes, as we can see from {hero}'s {oddity}, that is just
+  what is needed.
 """),
 )

@@ -127,7 +127,7 @@ PRACTICE = Skeleton(
 
 * Almost everyone {in_land} could {skill}, but {hero} could not. {He} tried it. {fail}
 * More than anything {he} wanted to {skill}. So {he} tried it. {fail}
-* "I wish I could {skill}," {he} said {day}. {fail}
+* "I wish I could {skill}," {he} said {day}, and {he} tried. {fail}
 
 * {His} friend {friend.titled} tried not to laugh, but it was not easy.
 * "I shall never learn it," {he} said to {his} friend {friend.titled}. "Not today, anyway," said {friend}.

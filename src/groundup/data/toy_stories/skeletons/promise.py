@@ -93,8 +93,7 @@ came: a brass band came marching past, with a drum as big as a cartwheel. {He} m
 worlds: village, farm, river, hill, wood, sea
 
 lure: a nap
-came: {he} lay down under a tree, only for a moment. But it was a soft, warm moment, and it lasted all
-  afternoon
+came: {he} lay down under a tree, only for a moment. It was a soft, warm moment, and it lasted all afternoon
 worlds: village, farm, river, hill, wood
 
 lure: a dam
@@ -149,7 +148,7 @@ PROMISE = Skeleton(
 * "{asked}?" asked {a_friend.kind} named {friend} one evening. "You can count on me," said {hero}.
 ---
 * The next day {he} set out early. But on the way {came}.
-* The next morning {he} really wanted to go. But then {came}.
+* The next morning {he} wanted to go. But then {came}.
 * And {he} meant it. But the next day {came}.
 
 * When {he} remembered {his} promise, the sun was going down. {He} ran, but it was too late. {result}

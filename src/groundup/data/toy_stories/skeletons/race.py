@@ -28,7 +28,7 @@ never: turtle, seal
 worlds: farm, village, wood, river, sea
 course: across the meadow and back, with an egg on a spoon
 way: {He} walked as if on glass. One by one the others dropped their eggs.
-stop: {Hero} looked at {his} egg, and then {he} laid it gently in the grass.
+stop: {Hero} laid {his} egg gently in the grass.
 
 race: beach race
 never: turtle, seal
@@ -49,7 +49,7 @@ RESCUES = read_blocks("""
 small: beetle
 worlds: farm, village, river, hill, wood, sea
 seen: a beetle lay on its back and waved all six legs in the air
-help: {He} held out a stalk of grass, and the beetle climbed up and was the right way round again.
+help: {He} held out a stalk of grass, and the beetle climbed onto it.
 cheer: something very small shouted hooray, six times, once for each leg
 
 small: snail
@@ -66,7 +66,7 @@ cheer: the hen and the chick cackled as if somebody had laid a golden egg
 
 small: old hedgehog
 worlds: farm, village, river, wood, hill
-seen: an old hedgehog had tripped, and all the apples were rolling out of the basket
+seen: an old hedgehog had tripped, and apples were rolling out of the basket
 help: {He} picked up the apples, every single one.
 cheer: the old hedgehog threw a whole apple into the air for joy
 
@@ -140,7 +140,7 @@ RACE = Skeleton(
 
 * {stop} {help}
 
-? {Friend} shot past, and then came all the others.
+? {Friend} shot past, and so did the others.
 ? Meanwhile the others went past.
 ---
 * {Friend} won. But when {hero} came in, the very last one, {cheer}.
@@ -152,6 +152,7 @@ RACE = Skeleton(
 * {Friend} was quiet for a moment. Then {friend.he} {share}. And there never was a better {prize} than that.
 * "Then this is yours as much as mine," said {friend}, and {friend.he} {share}. So the {prize} made two of
   them happy.
-* {Friend} looked at the {prize} and at {hero}. Then {friend.he} {share}. "Next year I will stop, too."
+* {Friend} looked at the {prize} and at {hero}. Then {friend.he} {share}. "Next year I will stop, too,"
+  {friend.he} said.
 """),
 )

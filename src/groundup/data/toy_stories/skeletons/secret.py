@@ -75,7 +75,7 @@ service: stuffed the cracks with moss, to keep out the cold
 reveal: Then it was spring, and the dormouse came out, yawned and asked what there was for breakfast.
 
 secret: the moonflower
-find: Behind the rocks {he} found a strange plant with one fat bud, and beside it sat an old snail.
+find: Behind the rocks {he} found a plant with one fat bud, and beside it sat an old snail.
 keeper: the old snail
 reason: It blooms only once in seven years, and only if nobody picks it
 service: brought the plant a cup of water
@@ -123,7 +123,7 @@ SECRET = Skeleton(
 * "Please don't tell anyone," said {keeper}. "{reason}." {Hero} gave {his} word.
 * "Hush!" said {keeper}. "{reason}. Can you keep a secret?" "I can," said {hero}.
 ---
-? Every day {he} went back, all alone, and {service}.
+? Every day {he} went back alone and {service}.
 ? From then on {he} slipped away every afternoon, and {he} {service}.
 
 * {His} friend {friend.titled} soon noticed something. "Where do you go all the time?" {friend.he} asked. "I

@@ -139,7 +139,7 @@ WAY_HOME = Skeleton(
 
 * {He} wanted to run, but {he} did not. {He} sat down on a stone and breathed in and out ten times. "If you
   are ever lost," {his} {elder} always said, "{advice}."
-* Then {he} remembered what {his} {elder} had told {him}: "If you are lost, do not run. And remember:
+* All at once {he} remembered what {his} {elder} had told {him}: "If you are lost, do not run. And remember:
   {advice}."
 ---
 * {sign} {follow}

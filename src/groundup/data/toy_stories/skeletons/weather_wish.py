@@ -55,11 +55,11 @@ came: But the wind came, and it shook everything that could be shaken.
 game: Then the wind took hold of {his} coat. {Hero} spread it out with both arms, and for three steps, maybe
   four, {he} flew.
 
-got: a gale
+got: wild wind
 nature: wind
-came: A gale came, and it blew the chairs over.
+came: A wild wind came, and it blew the chairs over.
 game: Then {he} heard it sing in the keyhole. {Hero} fetched all the bottles in the house and stood them in a
-  row, and the gale played a tune on them.
+  row, and the wild wind played a tune on them.
 
 got: snow
 nature: snow
