@@ -35,6 +35,10 @@ test: $(VENV)/.installed-dev  ## the default test suite
 test-slow: $(VENV)/.installed-dev  ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow
 
+test-browser: $(VENV)/.installed-dev  ## the report in headless Chromium
+	$(PIP) install --quiet -c constraints.txt playwright
+	$(BIN)/python -m pytest -m browser --numprocesses=0
+
 check: $(VENV)/.installed-dev  ## lint, format, types
 	scripts/check
 
@@ -44,4 +48,4 @@ bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv o
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
 
-.PHONY: help setup setup-dev demo test test-slow check bench clean
+.PHONY: help setup setup-dev demo test test-slow test-browser check bench clean

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 
@@ -99,6 +98,44 @@ def test_keeps_the_newest_and_the_best(tmp_path, tokenizer):
     assert sorted(os.listdir(tmp_path)) == ["best", "latest", "step-00000001", "step-00000003", "step-00000004"]
     assert find_checkpoint(tmp_path).name == "step-00000004"
     assert find_checkpoint(tmp_path, "best").name == "step-00000001"
+
+
+def test_a_copy_under_a_name_of_its_own_is_kept(tmp_path, tokenizer):
+    model, optimizer = trained()
+    first = write(tmp_path, model, optimizer, tokenizer, step=1)
+    shutil.copytree(first, tmp_path / "step-00000001-good")
+    for step in (2, 3, 4):
+        write(tmp_path, model, optimizer, tokenizer, step=step)
+    assert sorted(os.listdir(tmp_path)) == ["latest", "step-00000001-good", "step-00000003", "step-00000004"]
+
+
+def test_the_newest_is_the_latest_where_none_is_marked(tmp_path, tokenizer):
+    model, optimizer = trained()
+    for step in (1, 2):
+        write(tmp_path / "checkpoints", model, optimizer, tokenizer, step=step)
+    (tmp_path / "checkpoints" / "latest").unlink()
+    assert find_checkpoint(tmp_path).name == "step-00000002"
+    (tmp_path / "checkpoints" / "latest").write_text("step-00000003\n")
+    assert find_checkpoint(tmp_path).name == "step-00000002"
+
+
+def test_killed_between_the_two_marks_the_best_is_marked(tmp_path, tokenizer, monkeypatch):
+    """A run that goes on from `latest` never marks it again."""
+    model, optimizer = trained()
+    write(tmp_path, model, optimizer, tokenizer, step=1, best=1)
+    original, marks = room.write_atomic, []
+
+    def killed(path, content):
+        marks.append(path.name)
+        if len([name for name in marks if name in ("latest", "best")]) == 2:
+            raise KeyboardInterrupt
+        original(path, content)
+
+    monkeypatch.setattr(room, "write_atomic", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path, model, optimizer, tokenizer, step=2, best=2)
+    assert find_checkpoint(tmp_path, "best").name == "step-00000002"
+    assert find_checkpoint(tmp_path, "latest").name == "step-00000001"
 
 
 def test_load_run_gives_model_tokenizer_and_configuration(tmp_path, tokenizer):
@@ -230,50 +267,67 @@ def test_an_error_at_any_write_leaves_the_checkpoint_before(tmp_path, tokenizer,
     assert find_checkpoint(tmp_path).name == "step-00000002"
 
 
-KILLED_WRITER = """
-import os, signal, sys
+KILLED_WRITERS = """
+import itertools, os, shutil, signal, sys
+from pathlib import Path
 import torch
-import groundup.files as files
-from tests_of_checkpoint import trained, write
+from tests_of_checkpoint import MODEL, trained, write
+from groundup.checkpoint import find_checkpoint, read_step
+from groundup.model.transformer import TransformerLM
 from groundup.tokenizer.bpe import Tokenizer
-folder, kill_at = sys.argv[1], int(sys.argv[2])
-calls = 0
-def counted(original):
-    def call(*args, **kwargs):
-        global calls
-        if str(args[0] if args else "").startswith(folder) or kwargs.get("dir", "") or True:
-            calls += 1
-            if calls == kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return original(*args, **kwargs)
-    return call
+torch.set_num_threads(1)
+start, tokenizer = Path(sys.argv[1]), Tokenizer.load(sys.argv[2])
 model, optimizer = trained()
-tokenizer = Tokenizer.load(sys.argv[3])
-for name in ("open", "rename", "replace", "fsync", "mkdir"):
-    setattr(os, name, counted(getattr(os, name)))
-write(folder, model, optimizer, tokenizer, step=2)
-print("done")
+NAMES = ("open", "rename", "replace", "fsync", "mkdir", "unlink", "rmdir")
+os.fsync = lambda descriptor: None  # what was written outlives a kill, flushed or not
+
+def killed_writer(folder, kill_at):
+    "Never returns: writes step 3 and is killed before the given call of those above, if there are so many."
+    calls = itertools.count(1)
+    def counted(original):
+        def call(*args, **kwargs):
+            if next(calls) == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return original(*args, **kwargs)
+        return call
+    for name in NAMES:
+        setattr(os, name, counted(getattr(os, name)))
+    write(folder, model, optimizer, tokenizer, step=3)
+    os._exit(0)
+
+for kill_at in itertools.count(1):
+    folder = start.with_name(f"killed at {kill_at}")
+    shutil.copytree(start, folder)
+    child = os.fork() or killed_writer(folder, kill_at)
+    status = os.waitpid(child, 0)[1]
+    found = find_checkpoint(folder)
+    assert found.name in ("step-00000002", "step-00000003"), (kill_at, found)
+    assert read_step(found, TransformerLM(MODEL)).step == int(found.name[-8:]), kill_at
+    assert find_checkpoint(folder, "best").name == "step-00000002", kill_at
+    write(folder, model, optimizer, tokenizer, step=4)  # the run goes on
+    left = {path.name for path in folder.iterdir()}
+    assert find_checkpoint(folder).name == "step-00000004" and not any(".tmp" in name for name in left), (kill_at, left)
+    print(found.name, flush=True)
+    if status == 0:
+        break
+    assert os.WTERMSIG(status) == signal.SIGKILL, kill_at
 """
 
 
 def test_sigkill_at_every_system_call_leaves_a_checkpoint_that_loads(tmp_path, tokenizer):
-    """A child is killed before its n-th open, rename, fsync or mkdir, for a spread of n."""
+    """A writer is killed before its n-th open, rename, fsync, unlink and the like, for every n until none is left."""
     folder = tmp_path / "checkpoints"
     model, optimizer = trained()
-    write(folder, model, optimizer, tokenizer, step=1)
+    for step in (1, 2):  # with keep_last 2 the next one removes the first
+        write(folder, model, optimizer, tokenizer, step=step, best=2)
     tokenizer.save(tmp_path / "tokenizer.json")
     shutil.copy(__file__, tmp_path / "tests_of_checkpoint.py")
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    outcomes = []
-    for kill_at in (1, 4, 9, 14, 19, 24, 29, 1000):
-        program = [sys.executable, "-c", KILLED_WRITER, str(folder), str(kill_at), str(tmp_path / "tokenizer.json")]
-        done = subprocess.run(program, env=environment, capture_output=True, text=True)
-        outcomes.append(done.returncode)
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        found = find_checkpoint(folder)
-        assert read_step(found, TransformerLM(MODEL)).step == int(found.name[-8:])
-    assert outcomes[0] == -signal.SIGKILL and outcomes[-1] == 0
-    assert not list(folder.glob(".step*")), "a later writer removes what a killed one left"
+    program = [sys.executable, "-c", KILLED_WRITERS, str(folder), str(tmp_path / "tokenizer.json")]
+    done = subprocess.run(program, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = done.stdout.split()
+    assert len(found) > 25 and found == sorted(found), found
+    assert (found[0], found[-1]) == ("step-00000002", "step-00000003")
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="mounting a small file system needs root")

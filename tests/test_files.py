@@ -48,6 +48,24 @@ def test_a_folder_appears_whole_or_not_at_all(tmp_path):
     assert os.listdir(tmp_path) == ["target"]
 
 
+def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "old").touch()
+    original = os.rename
+
+    def rename(source, to):
+        if str(source).endswith(".tmp"):
+            raise OSError(28, "No space left on device")
+        return original(source, to)
+
+    monkeypatch.setattr(os, "rename", rename)
+    with pytest.raises(OSError, match="No space"), folder_aside(target) as folder:
+        (folder / "new").touch()
+    assert os.listdir(target) == ["old"]
+    assert os.listdir(tmp_path) == ["target"]
+
+
 def test_hash_and_json(tmp_path):
     write_json(tmp_path / "a.json", {"ü": 1})
     assert (tmp_path / "a.json").read_text(encoding="utf-8") == '{\n  "ü": 1\n}\n'

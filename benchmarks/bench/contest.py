@@ -56,9 +56,9 @@ class Limits:
 
 
 def contestants(precision: str) -> list[Contestant]:
-    """Eager and compiled of both sides; in bf16 with both ways that Hugging Face's model has."""
-    theirs = ["bf16", "bf16 autocast"] if precision == "bf16" else [precision]
-    ways = [(OURS, precision), *((THEIRS, way) for way in theirs)]
+    """Eager and compiled of both sides, and of Hugging Face's model every way there is (its worker names them)."""
+    theirs = {"float32": ["float32", "float32 oneDNN"], "bf16": ["bf16", "bf16 autocast"]}
+    ways = [(OURS, precision), *((THEIRS, way) for way in theirs[precision])]
     return [Contestant(peer, way, compiled) for peer, way in ways for compiled in (False, True)]
 
 

@@ -53,6 +53,7 @@ class Worker:
         except BrokenPipeError:
             line = ""
         if not line:
+            self._lines.put("")  # for the next request
             raise WorkerError(f"{self.name}: the process ended; its last words: {self._last_words()}")
         answer = json.loads(line)
         if "error" in answer:

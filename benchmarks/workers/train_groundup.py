@@ -10,6 +10,7 @@ from groundup.model.ops import REFERENCE, mixed
 from groundup.model.transformer import TransformerLM
 from groundup.optim.adamw import AdamW
 from groundup.optim.gradients import parameter_groups
+from groundup.training.products import fast_products
 
 
 def build(shape: Shape, precision: str) -> Built:
@@ -28,8 +29,11 @@ def build(shape: Shape, precision: str) -> Built:
     def loss_of(inputs: Tensor, targets: Tensor) -> Tensor:
         return model.ops.cross_entropy(model(inputs), targets)
 
-    return Built(model, loss_of, optimizer, "groundup AdamW")
+    products = getattr(torch.backends.mkldnn, "matmul", None)
+    setting = getattr(products, "fp32_precision", "none")
+    return Built(model, loss_of, optimizer, f"groundup AdamW; setting of float32 products: {setting}")
 
 
 if __name__ == "__main__":
-    serve_training(build, {"groundup": groundup.__version__})
+    with fast_products("cpu", wanted=True):  # as in training: through oneDNN where that is exact
+        serve_training(build, {"groundup": groundup.__version__})

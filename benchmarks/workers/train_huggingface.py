@@ -1,7 +1,8 @@
 """Hugging Face's training step: LlamaForCausalLM with sdpa attention and torch's fused AdamW.
 
-Precisions: float32; bf16 (weights, gradients and optimizer state in bf16, the fastest way but the least
-exact); bf16 autocast (float32 weights, as ours).
+Precisions: float32, as it comes; float32 oneDNN (with the process-wide setting that our training makes);
+bf16 (weights, gradients and optimizer state in bf16, the fastest way but the least exact); bf16 autocast
+(float32 weights, as ours).
 """
 
 import contextlib
@@ -33,6 +34,8 @@ def build(shape: Shape, precision: str) -> Built:
         use_cache=False,
         attn_implementation="sdpa",
     )
+    if precision == "float32 oneDNN":
+        send_products_to_onednn()
     model = LlamaForCausalLM(config).train()
     if precision == "bf16":
         model = model.to(torch.bfloat16)
@@ -45,6 +48,16 @@ def build(shape: Shape, precision: str) -> Built:
         return F.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
 
     return Built(model, loss_of, *make_optimizer(model))
+
+
+def send_products_to_onednn() -> None:
+    """Make float32 products go through oneDNN. Raises RuntimeError where it would round them to bf16."""
+    torch.backends.mkldnn.matmul.fp32_precision = "bf16"  # of the setting's values the one that chooses oneDNN
+    a, b = torch.rand(64, 512), torch.rand(512, 256)
+    exact = a.double() @ b.double()
+    error = float(((a @ b).double() - exact).norm() / exact.norm())
+    if error > 1e-6:
+        raise RuntimeError(f"oneDNN rounds float32 products on this machine, relative error {error:.0e}")
 
 
 def make_optimizer(model: LlamaForCausalLM) -> tuple[AdamW, str]:

@@ -33,12 +33,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class Built:
-    """What a side hands over: model, its loss as a function of (inputs, targets), and its optimizer in words."""
+    """What a side hands over: model, its loss as a function of (inputs, targets), optimizer, and notes in words."""
 
     model: nn.Module
     loss_of: Callable[[Tensor, Tensor], Tensor]
     optimizer: Optimizer
-    optimizer_name: str
+    notes: str
 
 
 class TrainingStep:
@@ -96,7 +96,7 @@ def serve_training(build: Callable[[Shape, str], Built], versions: dict[str, str
         steps.append(TrainingStep(built, inputs, targets, compiled=compiled))
         return {
             "num_parameters": sum(parameter.numel() for parameter in built.model.parameters()),
-            "optimizer": built.optimizer_name,
+            "notes": built.notes,
             "versions": {"torch": str(torch.__version__), **versions},
         }
 

@@ -82,9 +82,9 @@ def write_step(
 ) -> Path:
     """Write the checkpoint of `state.step` into the folder `checkpoints`, point `latest` at it, return its path.
 
-    Points `best` at it too if this step's validation loss is the best so far, and removes the checkpoints
-    that are neither among the newest `keep_last` nor the best. Raises CheckpointError (disk full, say)
-    with the earlier checkpoints untouched.
+    Points `best` at it first if this step's validation loss is the best so far: a run that goes on from
+    `latest` must find it marked. Then removes the checkpoints that are neither among the newest `keep_last`
+    nor the best. Raises CheckpointError (disk full, say) with the earlier checkpoints untouched.
     """
     checkpoints = Path(checkpoints)
     target = checkpoints / f"step-{state.step:08d}"
@@ -106,9 +106,9 @@ def write_step(
             )
             write_atomic(folder / "config.yaml", write_config(config))
             tokenizer.save(folder / "tokenizer.json")
-        write_atomic(checkpoints / "latest", target.name + "\n")
         if state.best_step == state.step:
             write_atomic(checkpoints / "best", target.name + "\n")
+        write_atomic(checkpoints / "latest", target.name + "\n")
         prune(checkpoints, config.training.keep_last)
     except OSError as error:
         raise CheckpointError(
@@ -119,19 +119,26 @@ def write_step(
 
 
 def prune(checkpoints: StrPath, keep_last: int) -> None:
-    """Remove all checkpoints but the newest `keep_last` and the best, and what a kill left half written."""
+    """Remove all checkpoints but the newest `keep_last` and the best, and what a kill left half written.
+
+    A copy under a name of its own (`step-00001000-good`) is not ours to remove.
+    """
     checkpoints = Path(checkpoints)
-    kept = sorted(checkpoints.glob("step-*"))[-keep_last:]
+    steps = _steps(checkpoints)
+    kept = steps[-keep_last:]
     kept += [found for name in ("latest", "best") if (found := _pointed(checkpoints, name))]
-    for folder in [*checkpoints.glob("step-*"), *checkpoints.glob(".step-*.tmp*")]:
+    for folder in [*steps, *checkpoints.glob(".step-*.tmp*")]:
         if folder not in kept:
             shutil.rmtree(folder, ignore_errors=True)
+    for pointer in [*checkpoints.glob(".latest.*.tmp"), *checkpoints.glob(".best.*.tmp")]:
+        pointer.unlink(missing_ok=True)
 
 
 def find_checkpoint(path: StrPath, which: str = "latest") -> Path:
     """The checkpoint folder meant by `path`: a checkpoint itself, or a run folder's `latest` or `best`.
 
-    Raises CheckpointError if there is none. Where no best one is marked, `best` means the latest.
+    Raises CheckpointError if there is none. Where no best one is marked, `best` means the latest; where none
+    is marked (killed before the first mark, or the marked one was removed by hand) the newest is the latest.
     """
     path = Path(path)
     if (path / "state.json").is_file():
@@ -140,6 +147,8 @@ def find_checkpoint(path: StrPath, which: str = "latest") -> Path:
         for name in dict.fromkeys((which, "latest")):
             if found := _pointed(checkpoints, name):
                 return found
+        if whole := [folder for folder in _steps(checkpoints) if (folder / "state.json").is_file()]:
+            return whole[-1]
     if not path.exists():
         raise CheckpointError(f"there is no run or checkpoint at {str(path)!r}")
     raise CheckpointError(f"{str(path)!r} holds no checkpoint; give a run folder or one of its checkpoints/step-*")
@@ -324,6 +333,11 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 def _missing(record: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     return [name for name in names if name not in record]
+
+
+def _steps(checkpoints: Path) -> list[Path]:
+    """The folders that `write_step` made, by step."""
+    return sorted(folder for folder in checkpoints.glob("step-*") if folder.name.removeprefix("step-").isdigit())
 
 
 def _pointed(checkpoints: Path, name: str) -> Path | None:

@@ -1,7 +1,7 @@
 """What can be chosen, as frozen dataclasses: the one place that names every hyper-parameter.
 
 A recipe (YAML) holds the fields of `RunConfig`, nested as here; `--optimizer.lr 3e-3` on the command
-line overrides one. Reading both is `training/run_config.py`. Every class checks itself when it is
+line overrides one. Reading both is `recipe.py`. Every class checks itself when it is
 made: a value that cannot work never travels further than its constructor.
 """
 
@@ -60,7 +60,7 @@ class ModelConfig:
     norm_eps: float = 1e-5
 
     def __post_init__(self) -> None:
-        _require(self.vocab_size >= 0, f"vocab_size is {self.vocab_size}; it must be positive")
+        _require(self.vocab_size >= 0, f"vocab_size is {self.vocab_size}; it must not be negative")
         for name in ("context_length", "d_model", "num_layers", "num_heads"):
             value = getattr(self, name)
             _require(value >= 1, f"{name} is {value}; it must be at least 1")
@@ -180,9 +180,8 @@ class TrainingConfig:
     Args:
         max_steps: Number of updates.
         batch_size: Sequences an update sees, accumulation included.
-        micro_batch_size: Sequences that go through the model at once; the last part of a
-            batch may be smaller; None
-            means batch_size (no gradient accumulation).
+        micro_batch_size: Sequences that go through the model at once; the last part of a batch may be
+            smaller; None means batch_size (no gradient accumulation).
         seed: Start of every random stream: initial weights, order of the data, dropout.
         device: "auto" (cuda, then mps, then cpu) or a name that torch knows.
         precision: "float32", or "bf16" (products in bfloat16, weights and optimizer state in float32).

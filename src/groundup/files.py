@@ -63,7 +63,11 @@ def folder_aside(path: StrPath) -> Iterator[Path]:
         if path.exists():
             old = aside.with_name(aside.name + ".old")
             path.rename(old)
-            aside.rename(path)
+            try:
+                aside.rename(path)
+            except BaseException:
+                old.rename(path)
+                raise
             shutil.rmtree(old, ignore_errors=True)
         else:
             aside.rename(path)

@@ -1,5 +1,6 @@
 """The commands as a user types them, on good and on bad input: one sentence, the right exit code, nothing lost."""
 
+import io
 import json
 import os
 import shlex
@@ -10,6 +11,7 @@ import sys
 import pytest
 
 from groundup.cli.main import COMMANDS, main
+from groundup.cli.progress import TrainingProgress
 from groundup.config import RunConfig
 from groundup.recipe import write_config
 
@@ -135,6 +137,19 @@ def test_generate_reads_prompts_from_a_pipe(finished_run):
     assert "The cat" in done.stdout and "A dog" in done.stdout
 
 
+def test_generate_answers_a_pipe_with_json_where_asked(run_command, finished_run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("The cat\nA dog\n"))
+    _, out, _ = run_command("generate", finished_run, "--max_tokens", "3", "--num_samples", "2", "--json")
+    assert [json.loads(line)["prompt"] for line in out.splitlines()] == ["The cat", "The cat", "A dog", "A dog"]
+
+
+def test_bytes_on_a_pipe_that_are_not_text_get_one_sentence(run_command, finished_run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"caf\xe9\n"), encoding="utf-8"))
+    code, _, err = run_command("generate", finished_run, "--max_tokens", "3")
+    assert code == 1
+    assert_one_sentence(err, "surrogate", "3")
+
+
 def test_num_samples(run_command, finished_run):
     _, out, _ = run_command("generate", finished_run, "--prompt", "The", "--num_samples", "3", "--max_tokens", "5")
     assert out.count("--- ") == 3
@@ -157,7 +172,8 @@ def test_a_setting_may_stand_before_the_recipe(run_command, tmp_path):
 
 def test_train_goes_on_with_resume(run_command, finished_run, tmp_path):
     options = ["train", "--data.path", finished_run.parent / "data", "--out", tmp_path / "run", *SMALL]
-    assert run_command(*options)[0] == 0
+    code, out, _ = run_command(*options, "--json")
+    assert code == 0 and json.loads(out)["steps"] == 6, "stdout holds the JSON and nothing else"
     code, _, err = run_command(*options)
     assert code == 2
     assert_one_sentence(err, "already holds a run", "--resume auto")
@@ -198,6 +214,7 @@ BAD_LINES = [
     ("eval {run} --data {bad}/foreign", 1, ["tokenizer"]),
     ("eval {run} --text {bad}/no.txt", 1, ["no.txt"]),
     ("eval {run} --text {bad}/empty.txt", 1, ["empty.txt"]),
+    ("eval {run} --batch_size 0", 2, ["--batch_size is 0"]),
     ("generate {bad}/no --prompt x", 1, ["no run or checkpoint"]),
     ("generate {run} --prompt x --temperature -1", 2, ["temperature", "-1"]),
     ("generate {run} --prompt x --max_tokens -1", 2, ["max_tokens", "-1"]),
@@ -207,6 +224,7 @@ BAD_LINES = [
     ("doctor --jsn", 2, ["--json"]),
     ("demo --out {bad}", 2, ["not empty"]),
     ("demo --out {bad}/demo --minutes 0", 2, ["--minutes"]),
+    ("demo --out {bad}/demo --steps -5", 2, ["--steps is -5"]),
 ]
 
 
@@ -259,6 +277,9 @@ def test_other_locales_and_names_with_spaces(finished_run, corpus, tmp_path, loc
         ["tokenizer", "train", corpus, "--vocab_size", "280", "--out", folder / "tök.json"],
         ["data", "prepare", corpus, "--tokenizer", folder / "tök.json", "--out", folder / "dätä"],
         ["data", "inspect", folder / "dätä"],
+        ["train", "--data.path", folder / "dätä", "--out", folder / "Läufe 1", *SMALL],
+        ["eval", folder / "Läufe 1"],
+        ["generate", folder / "Läufe 1", "--prompt", "日本", "--max_tokens", "3"],
         ["generate", finished_run, "--prompt", "“Où est", "--max_tokens", "8", "--seed", "1"],
     ]
     for line in lines:
@@ -268,6 +289,7 @@ def test_other_locales_and_names_with_spaces(finished_run, corpus, tmp_path, loc
     from groundup.data.shards import read_manifest
 
     assert read_manifest(folder / "dätä").vocab_size == 280
+    assert "Läufe 1" in (folder / "Läufe 1" / "config.yaml").read_text(encoding="utf-8")
 
 
 def test_a_closed_pipe_is_no_traceback(finished_run):
@@ -302,6 +324,29 @@ def test_no_space_left_is_one_sentence(run_command, finished_run, corpus, tmp_pa
         assert not (mount / "t.json").exists() and not (mount / "data").exists()
     finally:
         subprocess.run(["umount", str(mount)], check=True)
+
+
+def test_the_summary_of_a_run_that_diverged(finished_run, monkeypatch, capsys):
+    from groundup.checkpoint import load_run
+    from groundup.cli import results
+
+    figures = {"tokens": 1, "seconds": 1.0, "valid_loss": "nan", "perplexity": "inf", "bits_per_byte": "nan"}
+    monkeypatch.setattr(results, "write_samples", lambda run, prompts: [])
+    monkeypatch.setattr(results, "run_figures", lambda run: figures)
+    results.finish_run(load_run(finished_run), prompts=[""])
+    assert "validation: nan nats per token, perplexity inf" in capsys.readouterr().out
+
+
+def test_a_terminal_that_went_away_does_not_end_a_run(monkeypatch):
+    class Gone(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    monkeypatch.setattr(sys, "stderr", Gone())
+    progress = TrainingProgress(every_s=0.0)
+    progress.write({"kind": "train", "step": 1, "max_steps": 2, "seconds": 1.0, "loss": 2.0, "tokens_per_s": 3.0})
+    progress.write({"kind": "eval", "step": 1, "loss": 2.0, "perplexity": 7.4})
+    progress.close()
 
 
 def test_recipe_text_is_the_default_configuration():

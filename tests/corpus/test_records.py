@@ -55,6 +55,13 @@ def test_a_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
         next(documents)
 
 
+def test_json_lines_that_are_not_utf8_are_named_by_their_offset(tmp_path: Path) -> None:
+    fine = b'{"text": "fine"}\n' * 5000
+    (tmp_path / "a.jsonl").write_bytes(fine + b'{"text": "caf\xe9"}\n' + fine)
+    with pytest.raises(DataError, match=rf"a\.jsonl is not UTF-8 text: byte 0xe9 at byte offset {len(fine) + 13} "):
+        list(iter_documents(tmp_path / "a.jsonl"))
+
+
 def test_a_surrogate_pair_is_one_character(tmp_path: Path) -> None:
     path = write_json_lines(tmp_path / "a.jsonl", '{"text": "\\ud83c\\udfe0"}')
     assert list(iter_documents(path)) == ["🏠"]

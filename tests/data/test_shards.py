@@ -81,6 +81,18 @@ def test_a_trained_tokenizer_encodes_pieces_as_the_whole(tmp_path: Path, monkeyp
     assert open_tokens(tmp_path / "set")[:].tolist() == [*tokenizer.encode(text), tokenizer.end_of_text_id]
 
 
+def test_a_vocabulary_of_seventy_thousand_entries(tmp_path: Path) -> None:
+    vocab = {id: f"<{id}>".encode() for id in range(256, 69_998)} | {69_998: b"zz"}
+    tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)} | vocab, [(b"z", b"z")], [END_OF_TEXT])
+    assert (len(tokenizer.vocab), tokenizer.end_of_text_id) == (70_000, 69_999)
+    (tmp_path / "a.txt").write_text("zz zzz", encoding="utf-8")
+    manifest = prepare(tmp_path / "a.txt", tokenizer, tmp_path / "set", valid_fraction=0.0)
+    assert (manifest.dtype, manifest.vocab_size) == ("uint32", 70_000)
+    ids = open_tokens(tmp_path / "set")
+    assert ids.dtype == np.uint32
+    assert ids[:].tolist() == [69_998, 32, 69_998, ord("z"), 69_999]
+
+
 @pytest.mark.parametrize("kind", ["special token", "pattern"])
 def test_documents_stay_whole_where_a_cut_might_be_wrong(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch

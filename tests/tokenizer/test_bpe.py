@@ -147,6 +147,18 @@ def test_special_spelling_in_a_batch(either):
         either.encode_batch(batch, special="error")
 
 
+@pytest.mark.parametrize("special", ["token", "text"])
+def test_every_way_of_encoding_takes_the_same_choice(either, special):
+    text, ids = f"with {END}<a>", either.encode(f"with {END}<a>", special=special)
+    assert either.encode_to_array(text, special=special).tolist() == ids
+    assert [array.tolist() for array in either.encode_batch_to_arrays([text], special=special)] == [ids]
+    assert either.encode_batch([text], special=special) == [ids]
+    assert list(either.encode_iterable([text], special=special)) == ids
+    for call in (either.encode_to_array, lambda text, **how: either.encode_batch_to_arrays([text], **how)):
+        with pytest.raises(TokenizerError, match="'<\\|endoftext\\|>' at character 5;"):
+            call(text, special="error")
+
+
 @pytest.mark.parametrize("call", ["encode", "encode_batch", "encode_iterable", "encode_to_array"])
 def test_unknown_choices_are_refused_at_once(call):
     with pytest.raises(Exception, match="special") as caught:
@@ -230,8 +242,9 @@ def test_a_token_missing_from_the_vocabulary_is_named(either):
     for call in (tokenizer.encode, tokenizer.encode_to_array, lambda text: list(tokenizer.encode_iterable([text]))):
         with pytest.raises(TokenizerError, match="no token b'x', which the text needs"):
             call("the x")
-    with pytest.raises(TokenizerError, match="b'x'"):
-        tokenizer.encode_batch(["the", "x"])
+    for call in (tokenizer.encode_batch, tokenizer.encode_batch_to_arrays):
+        with pytest.raises(TokenizerError, match="no token b'x', which the text needs"):
+            call(["the", "x"])
 
 
 @pytest.mark.parametrize("text", ["ab\ud83d", "ab\udc00c", "ab\ud83d\ude00"])

@@ -61,7 +61,14 @@ def test_an_empty_special_token_is_an_error():
         train_bpe_reference("text", 300, [""])
 
 
-@pytest.mark.parametrize(("word", "merges"), [("aaaa", ["a a", "aa aa"]), ("aaaaa", ["a a", "aa aa", "aaaa a"])])
+@pytest.mark.parametrize(
+    ("word", "merges"),
+    [
+        ("aaaa", ["a a", "aa aa"]),
+        ("aaaaa", ["a a", "aa aa", "aaaa a"]),
+        ("abababa", ["b a", "ba ba", "baba ba", "a bababa"]),
+    ],
+)
 def test_overlapping_pairs_merge_from_left_to_right(word, merges):
     assert learn_merges({word.encode(): 1}, 9) == [tuple(m.encode().split()) for m in merges]
 

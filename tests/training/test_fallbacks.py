@@ -78,6 +78,18 @@ def test_choice_of_device():
         choose_device("nonsense")
 
 
+def test_without_a_gpu_auto_is_the_cpu_and_says_so_once(tiny_config, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    config = with_training(tiny_config, max_steps=5)
+    train(config)
+    asked = with_training(dataclasses.replace(config, out=str(tmp_path / "asked")), device="auto")
+    with caplog.at_level(logging.INFO):
+        train(asked)
+    assert losses(config.out) == losses(asked.out)
+    assert caplog.text.count("device: cpu (no GPU that torch can use)") == 1
+
+
 def test_compile_that_fails_falls_back_and_says_so_once(tiny_config, tmp_path, monkeypatch, caplog):
     def no_compiler(function):
         raise RuntimeError("no C++ compiler found")

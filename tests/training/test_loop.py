@@ -5,6 +5,7 @@ import json
 import logging
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,11 +15,13 @@ import pytest
 import torch
 
 from groundup.checkpoint import find_checkpoint, load_run
-from groundup.data.shards import open_tokens
+from groundup.data.shards import open_tokens, prepare
 from groundup.errors import CheckpointError, ConfigError, DataError, TrainingError
 from groundup.evaluation.likelihood import evaluate_tokens
+from groundup.model.accounting import training_memory
 from groundup.recipe import write_config
-from groundup.training import loop, session
+from groundup.tokenizer.bpe import Tokenizer, train_bpe_from_iterator
+from groundup.training import loop, resolve, session
 from groundup.training.loop import learning_rate, micro_batches, train
 from groundup.training.metrics import read_metrics
 
@@ -175,6 +178,80 @@ def test_resume_from_nothing_is_an_error(tiny_config, tmp_path):
     assert not os.path.exists(tiny_config.out)
 
 
+def test_resume_without_the_mark_goes_on_from_the_newest(tiny_config):
+    train(changed(tiny_config, training={"max_steps": 10}))
+    os.remove(f"{tiny_config.out}/checkpoints/latest")
+    with pytest.raises(ConfigError, match="already holds a run"):
+        train(tiny_config)
+    train(tiny_config, resume="auto")
+    assert [record["step"] for record in lines(tiny_config.out, "resumed")] == [10]
+
+
+def test_resume_from_another_run_writes_a_checkpoint_here(tiny_config, tmp_path):
+    short = changed(tiny_config, training={"max_steps": 2})
+    train(short)
+    copy = changed(short, out=str(tmp_path / "copy"))
+    assert train(copy, resume=short.out).state.step == 2
+    assert weights_of(copy.out) == weights_of(short.out)
+
+
+def test_resume_may_take_smaller_parts_where_memory_ran_out(tiny_config):
+    train(changed(tiny_config, training={"max_steps": 2}))
+    longer = changed(tiny_config, training={"max_steps": 4, "micro_batch_size": 1})
+    assert train(longer, resume="auto").state.step == 4
+
+
+# E13: the ids of another tokenizer are never taken for those of this run
+
+
+def other_data(folder, tokenizer):
+    """Data whose tokenizer has as many entries as the run's, with other ids. Returns (path, its tokenizer)."""
+    text = "".join(f"ten men met then, {i}.<|endoftext|>" for i in range(60))
+    other = Tokenizer(*train_bpe_from_iterator(["ten men met then", "in the den"], 269, ["<|endoftext|>"]))
+    padding = {id: f"<{id}>".encode() for id in range(other.vocab_size, tokenizer.vocab_size)}
+    other = Tokenizer(other.vocab | padding, other.merges, ["<|endoftext|>"])
+    assert other.vocab_size == tokenizer.vocab_size and other.fingerprint != tokenizer.fingerprint
+    folder.mkdir()
+    (folder / "text.txt").write_text(text, encoding="utf-8")
+    prepare(folder / "text.txt", other, folder / "data")
+    return folder / "data", other
+
+
+def test_a_tokenizer_changed_after_the_shards_were_written_is_refused(tiny_config, tmp_path, tokenizer, prepared):
+    _, other = other_data(tmp_path / "other", tokenizer)
+    shutil.copytree(prepared, tmp_path / "data")
+    other.save(tmp_path / "data" / "tokenizer.json")
+    with pytest.raises(DataError, match=rf"{tokenizer.fingerprint}.*{other.fingerprint}"):
+        train(changed(tiny_config, data={"path": str(tmp_path / "data")}))
+    assert not os.path.exists(tiny_config.out)
+
+
+@pytest.mark.parametrize("how", ["resume", "init_from"])
+def test_a_run_does_not_go_on_with_ids_of_another_tokenizer(tiny_config, tmp_path, tokenizer, how):
+    train(changed(tiny_config, training={"max_steps": 2}))
+    path, other = other_data(tmp_path / "other", tokenizer)
+    config = changed(tiny_config, data={"path": str(path)})
+    if how == "init_from":
+        config = dataclasses.replace(config, init_from=config.out, out=str(tmp_path / "tuned"))
+    with pytest.raises(ConfigError, match=rf"{tokenizer.fingerprint[:12]}.*{other.fingerprint[:12]}"):
+        train(config, resume="auto")
+    assert len(losses(tiny_config.out)) == 2 and not os.path.exists(tmp_path / "tuned")
+
+
+# D3: hardly any text
+
+
+def test_a_text_of_one_sentence_can_be_trained_on(tiny_config, tmp_path, tokenizer):
+    (tmp_path / "a.txt").write_text("The cat sat on the mat and looked at the moon.", encoding="utf-8")
+    prepare(tmp_path / "a.txt", tokenizer, tmp_path / "data")
+    num_ids = len(open_tokens(tmp_path / "data", "train"))
+    shape = {"data": {"path": str(tmp_path / "data")}, "training": {"max_steps": 2}}
+    with pytest.raises(DataError, match=rf"has {num_ids} training tokens; .* needs at least {num_ids + 1}"):
+        train(changed(tiny_config, model={"context_length": num_ids}, **shape))
+    run = train(changed(tiny_config, model={"context_length": num_ids - 1}, **shape))  # the one window that fits
+    assert run.state.step == 2 and run.state.tokens == 2 * 4 * (num_ids - 1)
+
+
 # D8: gradient accumulation
 
 
@@ -226,22 +303,30 @@ def poisoned(monkeypatch, steps, value=math.nan, where="loss"):
                 return loss
             if where == "loss":
                 return loss * value
-            weight = model.ln_final.weight
-            return loss + (weight * torch.tensor(0.0)).sum() * 1 + (weight - weight.detach()).sum() * value
+            assert loss.isfinite()
+
+            def spoil(gradient):  # one entry of one gradient, under a loss that is fine
+                hook.remove()
+                return gradient.index_fill(0, torch.tensor([1]), value)
+
+            hook = model.ln_final.weight.register_hook(spoil)
+            return loss
 
         return loss_of
 
     monkeypatch.setattr(session, "_plain_loss", plain_loss)
 
 
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 @pytest.mark.parametrize("where", ["loss", "gradient"])
-def test_a_bad_update_is_skipped_counted_and_logged(tiny_config, monkeypatch, caplog, where):
-    poisoned(monkeypatch, {4}, math.inf, where)
+def test_a_bad_update_is_skipped_counted_and_logged(tiny_config, monkeypatch, caplog, where, value):
+    poisoned(monkeypatch, {4}, value, where)
     with caplog.at_level(logging.WARNING):
         run = train(changed(tiny_config, training={"max_steps": 8}))
     assert run.state.step == 8
     assert [record["step"] for record in lines(tiny_config.out, "skipped")] == [5]
-    assert "step 5: not finite" in caplog.text and "skipped" in caplog.text
+    assert caplog.text.count("step 5: not finite") == 1 and "skipped" in caplog.text
+    assert [record["step"] for record in lines(tiny_config.out)] == list(range(1, 9))
     assert all(parameter.isfinite().all() for parameter in run.model.parameters())
 
 
@@ -297,6 +382,18 @@ def test_recorded_validation_loss_is_that_of_the_saved_model(tiny_config, prepar
     run = load_run(tiny_config.out, which="latest")
     again = evaluate_tokens(run.model, open_tokens(prepared, "valid"), batch_size=7, context_length=16)
     assert lines(tiny_config.out, "eval")[-1]["loss"] == pytest.approx(again.nats_per_token, abs=1e-6)
+
+
+def test_a_validation_loss_of_nan_is_never_the_best(tiny_config, monkeypatch):
+    original, calls = loop.evaluate_tokens, []
+
+    def evaluate_tokens(*args, **kwargs):
+        calls.append(1)
+        result = original(*args, **kwargs)
+        return dataclasses.replace(result, nats_per_token=math.nan) if len(calls) == 1 else result
+
+    monkeypatch.setattr(loop, "evaluate_tokens", evaluate_tokens)
+    assert train(tiny_config).state.best_step == 20
 
 
 def test_early_stopping(tiny_config):
@@ -359,6 +456,22 @@ def test_what_cannot_work_fails_before_anything_is_written(tiny_config, parts, e
     with pytest.raises(error, match=message):
         train(changed(tiny_config, **parts))
     assert not os.path.exists(tiny_config.out)
+
+
+def test_a_sink_that_is_not_installed_fails_before_anything_is_written(tiny_config, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(ConfigError, match="wandb, which is not installed"):
+        train(changed(tiny_config, training={"sinks": ("wandb",)}))
+    assert not os.path.exists(tiny_config.out)
+
+
+def test_sgd_needs_no_memory_for_moments(tiny_config, tokenizer, monkeypatch):
+    config = resolve.resolve(tiny_config, tokenizer)
+    adamw = training_memory(config.model, batch_size=4)
+    monkeypatch.setattr(resolve, "available_memory_bytes", lambda: adamw.total_bytes - adamw.optimizer_bytes)
+    with pytest.raises(TrainingError, match="the run needs about"):
+        resolve.check_memory(config, "cpu", "float32")
+    resolve.check_memory(changed(config, optimizer={"name": "sgd"}), "cpu", "float32")
 
 
 def test_learning_rate_counts_updates_from_one(tiny_config):

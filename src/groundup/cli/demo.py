@@ -6,6 +6,7 @@ The same steps by hand: `tokenizer train`, `data prepare`, `train`, `eval`, `gen
 import argparse
 import json
 import logging
+import math
 import shutil
 import sys
 import time
@@ -27,8 +28,10 @@ PROMPTS = ("", "One sunny morning,", "Once upon a time,")
 def main(arguments: list[str]) -> int:
     """Corpus, tokenizer, shards, model, evaluation, three stories, report: all under one folder."""
     options = _parser().parse_args(arguments)
-    if options.minutes <= 0:
+    if not 0 < options.minutes < math.inf:
         raise ConfigError(f"--minutes is {options.minutes:g}; it must be positive")
+    if options.steps is not None and options.steps < 1:
+        raise ConfigError(f"--steps is {options.steps}; it must be at least 1")
     logging.getLogger("groundup").setLevel(logging.WARNING)
     folder = Path(options.out)
     _make_room(folder)
@@ -42,11 +45,13 @@ def main(arguments: list[str]) -> int:
     from groundup.cli.results import finish_run
 
     _say(5, "Writing stories and the report")
-    results = finish_run(run, prompts=PROMPTS)
+    out = sys.stderr if options.json else sys.stdout
+    results = finish_run(run, prompts=PROMPTS, keep_stdout=options.json)
     for number, sample in enumerate(results["samples"], 1):
-        print(f"\n--- story {number} ---\n{(sample['prompt'] + sample['text']).strip()}")
-    print(f"\nAll of it took {duration(time.monotonic() - start)}. Open {results['report']} in a browser, or write on:")
-    print(f'  groundup generate {run.folder} --prompt "A little fox"')
+        print(f"\n--- story {number} ---\n{(sample['prompt'] + sample['text']).strip()}", file=out)
+    took = duration(time.monotonic() - start)
+    print(f"\nAll of it took {took}. Open {results['report']} in a browser, or write on:", file=out)
+    print(f'  groundup generate {run.folder} --prompt "A little fox"', file=out)
     if options.json:
         print(json.dumps(results))
     return 0
@@ -165,5 +170,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=3.0, help="time to train for (default: 3)")
     parser.add_argument("--steps", type=int, default=None, help="updates to train for, instead of --minutes")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true", help="also print the results as JSON")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON, all else to stderr")
     return parser

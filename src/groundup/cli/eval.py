@@ -6,11 +6,14 @@ import json
 
 from groundup.cli.parser import Parser
 from groundup.cli.progress import Counter
+from groundup.errors import ConfigError
 
 
 def main(arguments: list[str]) -> int:
     """Score the run on its own held-out split, on another prepared folder, or on text files."""
     options = _parser().parse_args(arguments)
+    if options.batch_size < 1:
+        raise ConfigError(f"--batch_size is {options.batch_size}; it must be at least 1")
 
     from groundup.checkpoint import load_run
     from groundup.device import choose_device
@@ -48,6 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--split", default="valid", help="split of a prepared folder (default: valid)")
     parser.add_argument("--which", choices=("best", "latest"), default="best", help="checkpoint of a run folder")
     parser.add_argument("--batch_size", type=int, default=32, help="sequences at once; the result is the same")
-    parser.add_argument("--device", default="auto")
+    parser.add_argument("--device", default="auto", help="auto (cuda, then mps, then cpu) or a name that torch knows")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser

@@ -27,14 +27,19 @@ def main(arguments: list[str]) -> int:
     )
     run = load_run(options.run, which=options.which, device=choose_device(options.device))
     if options.prompt is None:
-        return _interact(run, config)
-    prompts = [prompt for prompt in options.prompt for _ in range(options.num_samples)]
-    if len(prompts) == 1 and not options.json:
+        return _interact(run, config, options)
+    _write(run, options.prompt, config, options)
+    return 0
+
+
+def _write(run: Any, prompts: list[str], config: Any, options: argparse.Namespace) -> None:
+    """The texts of all prompts: one is streamed, several are written side by side."""
+    if len(prompts) == options.num_samples == 1 and not options.json:
         _stream(run, prompts[0], config)
-        return 0
+        return
     from groundup.generation.text import generate
 
-    completions = generate(run, options.prompt, config=config, num_samples=options.num_samples)
+    completions = generate(run, prompts, config=config, num_samples=options.num_samples)
     for number, completion in enumerate(completions):
         if options.json:
             fields = {name: getattr(completion, name) for name in ("prompt", "text", "ids", "logprobs", "stop_reason")}
@@ -42,7 +47,6 @@ def main(arguments: list[str]) -> int:
         else:
             print(f"{'' if number == 0 else chr(10)}--- {number + 1} of {len(completions)} ---")
             print(completion.prompt + completion.text)
-    return 0
 
 
 def _stream(run: Any, prompt: str, config: Any) -> None:
@@ -55,7 +59,7 @@ def _stream(run: Any, prompt: str, config: Any) -> None:
     print()
 
 
-def _interact(run: Any, config: Any) -> int:
+def _interact(run: Any, config: Any, options: argparse.Namespace) -> int:
     """Read a prompt a line and continue it, until the end of the input (Ctrl-D) or Ctrl-C."""
     asks = sys.stdin.isatty()
     if asks:
@@ -68,7 +72,8 @@ def _interact(run: Any, config: Any) -> int:
             if asks:
                 print(file=sys.stderr)
             return 0
-        _stream(run, line.rstrip("\n"), config)
+        _write(run, [line.rstrip("\n")], config, options)
+        sys.stdout.flush()
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -81,13 +86,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--prompt", action="append", help="beginning of the text; may be given several times")
     parser.add_argument("--max_tokens", type=int, default=256, help="most tokens to write (default: 256)")
     parser.add_argument("--temperature", type=float, default=0.8, help="0 takes the likeliest token (default: 0.8)")
-    parser.add_argument("--top_p", type=float, default=0.95, help="keep the likeliest tokens up to this probability")
+    parser.add_argument(
+        "--top_p", type=float, default=0.95, help="keep the likeliest tokens up to this probability (default: 0.95)"
+    )
     parser.add_argument("--top_k", type=int, default=0, help="keep this many likeliest tokens; 0: all")
     parser.add_argument("--repetition_penalty", type=float, default=1.0, help="above 1: repeat less")
     parser.add_argument("--seed", type=int, default=None, help="the same seed writes the same text")
     parser.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end before this text")
     parser.add_argument("--num_samples", type=int, default=1, help="texts for each prompt")
     parser.add_argument("--which", choices=("best", "latest"), default="best", help="checkpoint of a run folder")
-    parser.add_argument("--device", default="auto")
+    parser.add_argument("--device", default="auto", help="auto (cuda, then mps, then cpu) or a name that torch knows")
     parser.add_argument("--json", action="store_true", help="one JSON object a line: prompt, text, ids, logprobs")
     return parser

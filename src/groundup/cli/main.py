@@ -80,10 +80,15 @@ def _quiet_others() -> None:
 
 
 def _print_anything() -> None:
-    """A terminal that lacks a character (cp1252, say) gets its escape, instead of us an exception."""
+    """A terminal that lacks a character (cp1252, say) gets its escape, instead of us an exception.
+
+    Bytes of the input that are no text reach the tokenizer as lone surrogates, and it says where they stand.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")
 
 
 def _help() -> str:

@@ -1,5 +1,6 @@
 """What a person sees while something long goes on: one line that changes, or plain lines in a log file."""
 
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -34,7 +35,7 @@ class TrainingProgress:
 
     def close(self) -> None:
         if self._live and self._width:
-            print(file=sys.stderr)
+            _show("")
             self._width = 0
 
     def _show_step(self, record: Mapping[str, Any]) -> None:
@@ -46,11 +47,11 @@ class TrainingProgress:
             f"loss {record['loss']:.3f}  {record['tokens_per_s']:,.0f} tokens/s  {self._left(step, max_steps, now)}"
         )
         if self._live:
-            print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
+            _show("\r" + text.ljust(self._width), end="")
             self._width = len(text)
         elif time.monotonic() - self._last_shown >= self._every_s or step == max_steps:
             self._last_shown = time.monotonic()
-            print(text, file=sys.stderr, flush=True)
+            _show(text)
 
     def _left(self, step: int, max_steps: int, now: float) -> str:
         first_step, first_time = self._first or (step, now)
@@ -62,10 +63,10 @@ class TrainingProgress:
 
     def _line(self, text: str) -> None:
         if self._live:
-            print("\r" + text.ljust(self._width), file=sys.stderr, flush=True)
+            _show("\r" + text.ljust(self._width))
             self._width = 0
         else:
-            print(text, file=sys.stderr, flush=True)
+            _show(text)
 
 
 class Counter:
@@ -87,11 +88,17 @@ class Counter:
         if total:
             text += f", {100 * done / total:.0f}%, {duration((total - done) / max(rate, 1e-9))} left"
         if self._live:
-            print("\r" + text.ljust(self._width), end="", file=sys.stderr, flush=True)
+            _show("\r" + text.ljust(self._width), end="")
             self._width = len(text)
         else:
-            print(text, file=sys.stderr, flush=True)
+            _show(text)
 
     def close(self) -> None:
         if self._width:
-            print("\r" + " " * self._width + "\r", end="", file=sys.stderr, flush=True)
+            _show("\r" + " " * self._width + "\r", end="")
+
+
+def _show(text: str, end: str = "\n") -> None:
+    """Print to stderr. Where its reader is gone (`2>&1 | tee`, ended by the same Ctrl-C), the work still goes on."""
+    with contextlib.suppress(OSError):
+        print(text, end=end, file=sys.stderr, flush=True)

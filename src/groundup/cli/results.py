@@ -1,5 +1,6 @@
 """What is left and said at the end of a run: samples, report.html, and a summary of a few lines."""
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,19 +16,22 @@ SAMPLE_TEMPERATURE = 0.8
 SAMPLE_TOP_P = 0.95
 
 
-def finish_run(run: Run, *, prompts: Sequence[str]) -> dict[str, Any]:
-    """Write samples and report of a finished run, print its summary, return the figures."""
+def finish_run(run: Run, *, prompts: Sequence[str], keep_stdout: bool = False) -> dict[str, Any]:
+    """Write samples and report of a finished run, print its summary, return the figures.
+
+    With `keep_stdout` the summary goes to stderr, for a command that prints JSON.
+    """
+    out = sys.stderr if keep_stdout else sys.stdout
     samples = write_samples(run, prompts)
     report = write_report(run.folder)
     figures = run_figures(run)
-    print(f"trained {figures['tokens']:,} tokens in {duration(figures['seconds'])}")
+    print(f"trained {figures['tokens']:,} tokens in {duration(figures['seconds'])}", file=out)
     if "valid_loss" in figures:
-        bits = figures["bits_per_byte"]
-        per_byte = f", {bits:.3f} bits per byte" if bits is not None else ""
-        print(
-            f"validation: {figures['valid_loss']:.4f} nats per token, perplexity {figures['perplexity']:.2f}{per_byte}"
-        )
-    print(f"run: {run.folder}\nreport: {report}")
+        # A run that diverged has "nan" or "inf" here, which JSON has no numbers for.
+        loss, perplexity, bits = figures["valid_loss"], figures["perplexity"], figures["bits_per_byte"]
+        per_byte = f", {float(bits):.3f} bits per byte" if bits is not None else ""
+        print(f"validation: {float(loss):.4f} nats per token, perplexity {float(perplexity):.2f}{per_byte}", file=out)
+    print(f"run: {run.folder}\nreport: {report}", file=out)
     return figures | {"run": str(run.folder), "report": str(report), "samples": samples}
 
 

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     if run.stopped_by is not None:
         print(f"stopped at step {run.state.step}; go on with --resume auto", file=sys.stderr)
         return 128 + run.stopped_by
-    results = finish_run(run, prompts=options.sample or [""])
+    results = finish_run(run, prompts=options.sample or [""], keep_stdout=options.json)
     if options.json:
         print(json.dumps(results | {"state": dataclasses.asdict(run.state)}))
     return 0

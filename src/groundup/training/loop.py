@@ -163,7 +163,8 @@ def evaluate(run: Session) -> Likelihood | None:
         byte_lengths=run.tokenizer.byte_lengths(),
     )
     state = run.state
-    if state.best_loss is None or result.nats_per_token < state.best_loss:
+    best = math.inf if state.best_loss is None else state.best_loss
+    if result.nats_per_token < best:  # false for NaN, which nothing after it would be better than
         state.best_loss, state.best_step, state.passes_without_best = result.nats_per_token, state.step, 0
     else:
         state.passes_without_best += 1
@@ -227,5 +228,6 @@ def _is_out_of_memory(error: Exception) -> bool:
 def _memory_advice(config: RunConfig) -> str:
     return (
         f"memory ran out with {config.training.micro_batch_size} sequences of {config.model.context_length} "
-        "tokens at once; lower training.micro_batch_size (the result stays the same)"
+        f"tokens at once in training and {config.training.eval_batch_size} in validation; lower "
+        "training.micro_batch_size or training.eval_batch_size (the result stays the same)"
     )

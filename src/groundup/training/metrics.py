@@ -1,6 +1,6 @@
 """What a run measured, one JSON object a line in `metrics.jsonl`; and the optional other places it goes.
 
-Every record has `kind` (train, eval, norms, skipped, resumed, note), `step`, `tokens` and `seconds`.
+Every record has `kind` (train, eval, norms, skipped, resumed), `step`, `tokens` and `seconds`.
 The file is the record; TensorBoard and W&B are fed from a thread of their own that may lag, lose
 records or die without the training noticing.
 """
@@ -72,7 +72,8 @@ class Background:
     """Feeds a slow or unreliable sink from a thread: `write` never waits and never raises.
 
     `start` makes the function that takes records and the one that ends the service; it runs in the
-    thread as well. When the queue is full, records are dropped; `close` waits `patience_s` at most.
+    thread as well, which begins with the first record. When the queue is full, records are dropped;
+    `close` waits `patience_s` at most.
     """
 
     def __init__(
@@ -86,13 +87,16 @@ class Background:
         self._name, self._start, self._patience_s = name, start, patience_s
         self._queue: queue.Queue[Record | None] = queue.Queue(capacity)
         self._thread = threading.Thread(target=self._work, name=f"metrics-{name}", daemon=True)
-        self._thread.start()
 
     def write(self, record: Record) -> None:
+        if self._thread.ident is None:
+            self._thread.start()
         with contextlib.suppress(queue.Full):
             self._queue.put_nowait(record)
 
     def close(self) -> None:
+        if self._thread.ident is None:
+            return
         with contextlib.suppress(queue.Full):
             self._queue.put_nowait(None)
         self._thread.join(self._patience_s)

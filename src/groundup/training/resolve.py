@@ -6,7 +6,7 @@ from pathlib import Path
 
 from torch.optim import Optimizer
 
-from groundup.config import ModelConfig, Precision, RunConfig
+from groundup.config import Precision, RunConfig
 from groundup.environment import available_memory_bytes
 from groundup.errors import ConfigError, TrainingError
 from groundup.model.accounting import training_memory
@@ -19,12 +19,13 @@ from groundup.tokenizer.bpe import Tokenizer
 
 log = logging.getLogger(__name__)
 
-# Fields that may differ between a run and its continuation: they change what is shown and kept and where
-# it is computed, not the course of the training.
+# Fields that may differ between a run and its continuation: they change what is shown and kept, and where and
+# in which parts it is computed, not the course of the training.
 FREE = {"out", "init_from", "data.path", "optimizer.decay_steps"} | {
     f"training.{name}"
     for name in (
         "max_steps",
+        "micro_batch_size",
         "device",
         "compile",
         "kernels",
@@ -103,16 +104,16 @@ def check_memory(config: RunConfig, device: str, precision: Precision) -> None:
     """Estimate what the run needs, and refuse in one sentence if the machine has less. Logs the estimate."""
     free = _free_bytes(device)
     rows = config.training.micro_batch_size or config.training.batch_size
-    needed = _needed_bytes(config.model, rows, precision)
+    needed = _needed_bytes(config, rows, precision)
     log.info("memory: about %.2f GB needed, %.2f GB free", needed / 1e9, free / 1e9)
     if needed <= free:
         return
     fitting = rows
-    while fitting > 1 and _needed_bytes(config.model, fitting, precision) > free:
+    while fitting > 1 and _needed_bytes(config, fitting, precision) > free:
         fitting //= 2
     advice = (
         f"training.micro_batch_size {fitting} would fit (the batch stays {config.training.batch_size})"
-        if _needed_bytes(config.model, fitting, precision) <= free
+        if _needed_bytes(config, fitting, precision) <= free
         else "take a smaller model or a shorter context"
     )
     raise TrainingError(
@@ -121,8 +122,10 @@ def check_memory(config: RunConfig, device: str, precision: Precision) -> None:
     )
 
 
-def _needed_bytes(model: ModelConfig, rows: int, precision: Precision) -> int:
-    return training_memory(model, batch_size=rows, precision=precision).total_bytes
+def _needed_bytes(config: RunConfig, rows: int, precision: Precision) -> int:
+    return training_memory(
+        config.model, batch_size=rows, precision=precision, optimizer=config.optimizer.name
+    ).total_bytes
 
 
 def _free_bytes(device: str) -> int:

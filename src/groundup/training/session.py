@@ -87,6 +87,7 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
     tokenizer, train_tokens, valid_tokens = _open_data(config)
     asked, config = config, resolve(config, tokenizer)
     if source is not None:
+        _require_same_tokenizer(f"the checkpoint {str(source)!r}", source, tokenizer)
         config = check_resumable(config, asked, source)
     if len(train_tokens) < config.model.context_length + 1:
         raise DataError(
@@ -95,8 +96,11 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
             "take more text or a smaller model.context_length"
         )
     device = choose_device(config.training.device)
+    if config.training.device == "auto" and device == "cpu":
+        log.info("device: cpu (no GPU that torch can use)")
     precision = choose_precision(config.training.precision, device)
     check_memory(config, device, precision)
+    foreign = open_sinks(config.training.sinks, folder, dataclasses.asdict(config))
 
     torch.manual_seed(config.training.seed)
     model = TransformerLM(config.model, ops=mixed(torch.bfloat16) if precision == "bf16" else REFERENCE)
@@ -112,7 +116,6 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
     _write_environment(folder, device, precision)
     metrics_file = folder / "metrics.jsonl"
     rewind_metrics(metrics_file, state.step)
-    foreign = open_sinks(config.training.sinks, folder, dataclasses.asdict(config))
     session = Session(
         config=config,
         folder=folder,
@@ -127,7 +130,7 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
         metrics=Metrics(metrics_file, [*sinks, *foreign]),
         started=time.monotonic(),
         seconds_before=state.seconds,
-        saved_step=None if source is None else state.step,
+        saved_step=state.step if source is not None and _is_within(source, folder) else None,
     )
     if source is not None:
         log.info("resumed %s at step %d", folder, state.step)
@@ -175,7 +178,7 @@ def _find_resume(folder: Path, resume: str) -> Path | None:
     """The checkpoint to go on from, if any; an existing run is never overwritten by accident."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"out is {str(folder)!r}, which is a file; give a folder")
-    exists = (folder / "checkpoints" / "latest").exists()
+    exists = (folder / "checkpoints" / "latest").exists() or any(folder.glob("checkpoints/step-*"))
     if exists and resume == "never":
         raise ConfigError(
             f"{str(folder)!r} already holds a run; go on with --resume auto, or give another folder with --out"
@@ -188,6 +191,11 @@ def _find_resume(folder: Path, resume: str) -> Path | None:
             f"{str(folder)!r} holds a run that is further than {str(source)!r}; give another folder with --out"
         )
     return source
+
+
+def _is_within(checkpoint: Path, folder: Path) -> bool:
+    """Whether it is a checkpoint of this run: one of another run must be written here before it counts as saved."""
+    return checkpoint.resolve().parent == (folder / "checkpoints").resolve()
 
 
 def _open_data(config: RunConfig) -> tuple[Tokenizer, Any, Any]:
@@ -205,16 +213,21 @@ def _open_data(config: RunConfig) -> tuple[Tokenizer, Any, Any]:
 
 def _start_from(path: str, model: TransformerLM, tokenizer: Tokenizer) -> None:
     source = find_checkpoint(path, "best")
-    theirs = Tokenizer.load(source / "tokenizer.json")
-    if theirs.fingerprint != tokenizer.fingerprint:
-        raise ConfigError(
-            f"init_from {path!r} was trained with tokenizer {theirs.fingerprint[:12]}, "
-            f"the data was prepared with {tokenizer.fingerprint[:12]}; prepare it with the run's tokenizer.json"
-        )
+    _require_same_tokenizer(f"init_from {path!r}", source, tokenizer)
     try:
         load_weights(model, source)
     except CheckpointError as error:
         raise ConfigError(f"init_from {path!r} has another model shape: {error}") from None
+
+
+def _require_same_tokenizer(what: str, checkpoint: Path, tokenizer: Tokenizer) -> None:
+    """The same number of entries is not enough: another tokenizer's ids mean other text."""
+    theirs = Tokenizer.load(checkpoint / "tokenizer.json")
+    if theirs.fingerprint != tokenizer.fingerprint:
+        raise ConfigError(
+            f"{what} was trained with tokenizer {theirs.fingerprint[:12]}, "
+            f"the data was prepared with {tokenizer.fingerprint[:12]}; prepare it with the run's tokenizer.json"
+        )
 
 
 def _write_environment(folder: Path, device: str, precision: str) -> None:

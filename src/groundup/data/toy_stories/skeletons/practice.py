@@ -83,6 +83,7 @@ trouble: the spring flood rose, and {friend} sat on the roof with wet feet
 use: {Hero} came through the water on {his} stilts, with a basket of hot buns on {his} back.
 
 skill: yodel
+never: seal, penguin
 worlds: hill, snow
 fail: It sounded like a rooster with a sore throat, and far away a cow answered.
 advice: Let your voice jump from the low step to the high one
