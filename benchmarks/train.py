@@ -1,7 +1,7 @@
 """Our training step against Hugging Face's Llama of the same shape: tokens per second, and their ratio.
 
-    python benchmarks/train.py            about a quarter of an hour; writes benchmarks/results/
-    python benchmarks/train.py --quick    a minute or two with a toy model: does it all work?
+    python benchmarks/train.py            some 20 minutes, more where bf16 is imitated; writes benchmarks/results/
+    python benchmarks/train.py --quick    a few minutes with a toy model: does it all work?
 
 Both sides, eager and compiled, in float32 and bf16, each in a process of its own, take turns on the same
 batch. Before times count, losses and gradients are checked. More: README.md beside this file.

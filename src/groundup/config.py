@@ -230,6 +230,7 @@ class TrainingConfig:
             f"training.micro_batch_size is {self.micro_batch_size}; "
             f"it must lie between 1 and training.batch_size {self.batch_size}",
         )
+        _require(abs(self.seed) < 2**63, f"training.seed is {self.seed}; it must fit in 64 bits")
         _require(
             self.precision in ("float32", "bf16"),
             f"training.precision is {self.precision!r}; use float32 or bf16",

@@ -111,28 +111,30 @@ def start(config, tmp_path, *, after_step=None, number=None):
     recipe.write_text(write_config(config), encoding="utf-8")
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     child = subprocess.Popen([sys.executable, "-c", PROGRAM, str(recipe)], env=environment, stderr=subprocess.PIPE)
-    if number is not None:
-        deadline = time.monotonic() + 60
-        while not any(step >= after_step for step, *_ in losses(config.out)):
-            assert child.poll() is None and time.monotonic() < deadline, child.stderr.read().decode()
+    try:
+        while number is not None and not any(step >= after_step for step, *_ in losses(config.out)):
+            assert child.poll() is None, child.stderr.read().decode()
             time.sleep(0.002)
-        child.send_signal(number)
-    error = child.communicate(timeout=120)[1].decode()
+        if number is not None:
+            child.send_signal(number)
+        error = child.communicate()[1].decode()  # the suite has its own time limit
+    finally:
+        child.kill()
     assert "Traceback" not in error, error
     return child.returncode
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_interrupted_and_resumed_equals_uninterrupted(tiny_config, tmp_path, number):
-    config = changed(tiny_config, training={"max_steps": 400, "save_every": 50, "eval_every": 100, "log_every": 3})
+    config = changed(tiny_config, training={"max_steps": 150, "save_every": 20, "eval_every": 60, "log_every": 3})
     whole = changed(config, out=str(tmp_path / "whole"))
     assert start(whole, tmp_path) == 0
-    code = start(config, tmp_path, after_step=120, number=number)
+    code = start(config, tmp_path, after_step=50, number=number)
     assert code == (-number if number == signal.SIGKILL else 128 + number)
     stopped_at = load_run(config.out, which="latest").state.step
-    assert 100 <= stopped_at < 400
+    assert 40 <= stopped_at < 150
     if number != signal.SIGKILL:
-        assert stopped_at % 50 or stopped_at >= 120  # the checkpoint is of the moment of the signal
+        assert stopped_at >= 50  # the checkpoint is of the moment of the signal
     assert start(config, tmp_path) == 0
     assert losses(config.out) == losses(whole.out)
     assert weights_of(config.out) == weights_of(whole.out)
