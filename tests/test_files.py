@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from groundup.files import folder_aside, open_atomic, sha256_file, write_atomic, write_json
+from groundup.files import folder_aside, open_atomic, sha256_file, spelled, write_atomic, write_json
 
 
 def test_write_replaces_and_leaves_nothing_aside(tmp_path):
@@ -64,6 +64,13 @@ def test_a_folder_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
         (folder / "new").touch()
     assert os.listdir(target) == ["old"]
     assert os.listdir(tmp_path) == ["target"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a é 日本", "a é 日本"), ("\udcc3\udca9", "é"), ("é\udcff.txt", "é\ufffd.txt"), ("", "")]
+)
+def test_names_of_every_kind_can_be_written_down(name, text):
+    assert spelled(name) == text
 
 
 def test_hash_and_json(tmp_path):

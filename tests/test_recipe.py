@@ -107,6 +107,11 @@ def test_written_configuration_reads_back_equal(recipe):
     assert read_config(recipe(write_config(config))) == config
 
 
+def test_a_folder_whose_name_the_locale_cannot_spell_is_written_readably(recipe):
+    path = recipe(write_config(RunConfig(out="runs/\udcc3\udca4 b \udcff")))
+    assert read_config(path).out == "runs/ä b \ufffd"
+
+
 def test_differences_name_the_fields():
     base = RunConfig()
     other = dataclasses.replace(base, optimizer=OptimizerConfig(lr=1.0), out="x")

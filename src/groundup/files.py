@@ -82,6 +82,18 @@ def write_json(path: StrPath, value: Any) -> None:
     write_atomic(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
+def spelled(name: StrPath) -> str:
+    r"""The name of a file as text that UTF-8 can hold, to be written down.
+
+    Python reads a name whose bytes the locale cannot spell into lone surrogates. They become the character
+    that the bytes are in UTF-8, or U+FFFD:
+
+    >>> spelled("Gr\udcc3\udcb6\udcc3\udc9fe \udcff")
+    'Größe �'
+    """
+    return str(name).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
 def sha256_file(path: StrPath) -> str:
     """SHA-256 of a file's bytes, in hexadecimal, read in pieces."""
     with Path(path).open("rb") as file:

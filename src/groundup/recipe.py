@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 from groundup.config import RunConfig
 from groundup.errors import ConfigError
-from groundup.files import StrPath
+from groundup.files import StrPath, spelled
 
 
 def read_config(path: StrPath | None = None, overrides: Sequence[str] = ()) -> RunConfig:
@@ -175,7 +175,9 @@ def _build(kind: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists, which YAML has."""
+    """Tuples as lists, which YAML has, and names of files as text that it can hold."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, str):
+        return spelled(value)
     return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -13,7 +13,7 @@ import pytest
 from groundup.cli.main import COMMANDS, main
 from groundup.cli.progress import TrainingProgress
 from groundup.config import RunConfig
-from groundup.recipe import write_config
+from groundup.recipe import read_config, write_config
 
 SMALL = [
     "--model.context_length=16", "--model.d_model=16", "--model.num_layers=1", "--model.num_heads=2",
@@ -288,7 +288,7 @@ def test_other_locales_and_names_with_spaces(corpus, tmp_path, locale):
     from groundup.data.shards import read_manifest
 
     assert read_manifest(folder / "dätä").vocab_size == 280
-    assert "Läufe 1" in (folder / "Läufe 1" / "config.yaml").read_text(encoding="utf-8")
+    assert read_config(folder / "Läufe 1" / "config.yaml").out == str(folder / "Läufe 1")
 
 
 def test_a_closed_pipe_is_no_traceback(finished_run):

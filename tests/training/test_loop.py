@@ -450,6 +450,7 @@ def test_weight_norm_is_the_l2_norm(tiny_config):
         ({"data": {"path": "nowhere"}}, DataError, "nowhere"),
         ({"model": {"context_length": 100_000}}, DataError, "a context of 100000 needs at least 100001"),
         ({"model": {"vocab_size": 100}}, ConfigError, "the tokenizer of the data has 300 entries"),
+        ({"optimizer": {"decay_steps": 1}}, ConfigError, "cannot end before the 2 updates of optimizer.warmup_steps"),
         ({"training": {"device": "quantum"}}, ConfigError, "device 'quantum' cannot be used here"),
         ({"training": {"batch_size": 10**9}}, TrainingError, "would fit|smaller model"),
     ],

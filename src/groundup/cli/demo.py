@@ -20,8 +20,8 @@ from groundup.experiments.quantities import duration, size
 
 VOCAB_SIZE = 2048
 TRAIN_BYTES = 12_000_000
-VALID_STORIES = 200
-VALIDATION_PASSES = 8
+VALID_STORIES = 64
+VALIDATION_PASSES = 6
 PROMPTS = ("", "One sunny morning,", "Once upon a time,")
 
 

@@ -61,6 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"groundup {name}: error: {_sentence(error)}", file=sys.stderr)
         return USAGE if isinstance(error, ConfigError) else 1
+    except RuntimeError as error:  # how torch says that memory ran out
+        if debug or "memory" not in str(error):
+            raise
+        print(f"groundup {name}: error: out of memory; take a smaller batch or fewer samples", file=sys.stderr)
+        return 1
 
 
 def _sentence(error: BaseException) -> str:

@@ -31,6 +31,11 @@ def finish_run(run: Run, *, prompts: Sequence[str], keep_stdout: bool = False) -
         loss, perplexity, bits = figures["valid_loss"], figures["perplexity"], figures["bits_per_byte"]
         per_byte = f", {float(bits):.3f} bits per byte" if bits is not None else ""
         print(f"validation: {float(loss):.4f} nats per token, perplexity {float(perplexity):.2f}{per_byte}", file=out)
+    if run.state.best_loss is not None and run.state.best_step != run.state.step:
+        print(
+            f"best: {run.state.best_loss:.4f} at step {run.state.best_step:,}, which eval and generate will use",
+            file=out,
+        )
     print(f"run: {run.folder}\nreport: {report}", file=out)
     return figures | {"run": str(run.folder), "report": str(report), "samples": samples}
 

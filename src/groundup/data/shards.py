@@ -12,7 +12,6 @@ import contextlib
 import functools
 import itertools
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -32,7 +31,7 @@ from groundup.data.manifest import (
 from groundup.data.shard_writer import Progress, write_splits
 from groundup.data.tokens import Tokens, open_tokens
 from groundup.errors import DataError
-from groundup.files import StrPath, folder_aside
+from groundup.files import StrPath, folder_aside, spelled
 from groundup.tokenizer.bpe import GPT2_PATTERN, Tokenizer
 from groundup.tokenizer.formats import TOKENIZER_FILE
 
@@ -106,8 +105,8 @@ def prepare(
             vocab_size=tokenizer.vocab_size,
             tokenizer=tokenizer.fingerprint,
             held_out=held_out,
-            sources=tuple(map(_name, sources)),
-            valid_sources=tuple(map(_name, valid_sources)),
+            sources=tuple(map(spelled, sources)),
+            valid_sources=tuple(map(spelled, valid_sources)),
             splits=splits,
         )
         tokenizer.save(folder / TOKENIZER_FILE)
@@ -118,11 +117,6 @@ def prepare(
 def _require_text(split: Split, sources: Sequence[Source]) -> None:
     if sources and not split.tokens:
         raise DataError(f"there is no text in {', '.join(map(str, sources))}; nothing was written")
-
-
-def _name(source: Source) -> str:
-    """A name that JSON can hold: one that is not UTF-8, or was read under another locale, holds surrogates."""
-    return os.fsencode(source).decode("utf-8", errors="replace")
 
 
 def _require_end_of_text(tokenizer: Tokenizer) -> None:

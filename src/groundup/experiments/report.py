@@ -19,7 +19,7 @@ from groundup.experiments.charts import Line, Mark, line_chart
 from groundup.experiments.headline import Figure, headline, key_figures, notices
 from groundup.experiments.quantities import count, significant, size
 from groundup.experiments.records import RunRecord, Samples, column, number, read_run
-from groundup.files import StrPath, write_atomic
+from groundup.files import StrPath, spelled, write_atomic
 
 MAX_SAMPLES = 8
 _TIME_UNITS = ((2 * 86_400.0, 86_400.0, "days"), (2 * 3600.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
@@ -33,7 +33,7 @@ def write_report(run_folder: StrPath) -> Path:
     """
     run = read_run(run_folder)
     path = run.folder / "report.html"
-    write_atomic(path, render(run))
+    write_atomic(path, spelled(render(run)))
     if importlib.util.find_spec("matplotlib") is not None and (run.train or run.evals):
         from groundup.experiments.plots import save_learning_curve
 

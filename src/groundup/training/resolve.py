@@ -54,6 +54,11 @@ def resolve(config: RunConfig, tokenizer: Tokenizer) -> RunConfig:
     warmup = optimizer.warmup_steps
     if warmup is None:
         warmup = min(1000, max(1, training.max_steps // 50))
+    if optimizer.decay_steps is not None and optimizer.decay_steps < warmup:
+        raise ConfigError(
+            f"optimizer.decay_steps is {optimizer.decay_steps}; the cosine cannot end before the {warmup} updates of "
+            "optimizer.warmup_steps"
+        )
     return dataclasses.replace(
         config,
         model=dataclasses.replace(config.model, vocab_size=vocab_size),

@@ -25,7 +25,7 @@ from groundup.data.shards import check_tokenizer, open_tokens, read_manifest
 from groundup.device import choose_device, choose_precision
 from groundup.environment import describe
 from groundup.errors import CheckpointError, ConfigError, DataError, TrainingError
-from groundup.files import write_atomic, write_json
+from groundup.files import spelled, write_atomic, write_json
 from groundup.model.ops import REFERENCE, mixed
 from groundup.model.transformer import TransformerLM
 from groundup.recipe import write_config
@@ -236,7 +236,7 @@ def _write_environment(folder: Path, device: str, precision: str) -> None:
         "device": device,
         "precision": precision,
         "threads": torch.get_num_threads(),
-        "command": shlex.join(["groundup", *sys.argv[1:]]),
+        "command": spelled(shlex.join(["groundup", *sys.argv[1:]])),
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
     if device.startswith("cuda"):
