@@ -8,6 +8,9 @@ import pytest
 
 from groundup.config import DataConfig, ModelConfig, OptimizerConfig, RunConfig, TrainingConfig
 
+# For this process and the ones that tests start: several of them share the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 END_OF_TEXT = "<|endoftext|>"
 SENTENCES = [

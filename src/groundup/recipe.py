@@ -25,8 +25,12 @@ def read_config(path: StrPath | None = None, overrides: Sequence[str] = ()) -> R
     types = dict(_field_types(RunConfig))
     arguments = _normalise(overrides, types)
     if path is not None:
-        _check_keys(_read_yaml(path), types, path)
-        arguments = ["--config", str(path), *arguments]
+        import yaml
+
+        content = _read_yaml(path)
+        _check_keys(content, types, path)
+        # As text in ASCII, not as a path: jsonargparse would read the file in the encoding of the locale.
+        arguments = ["--config", yaml.safe_dump(content), *arguments]
     values = _parse(arguments, types)
     return _build(RunConfig, values)
 

@@ -5,7 +5,7 @@ import dataclasses
 import json
 import time
 
-from groundup.cli.parser import Parser
+from groundup.cli.parser import Parser, typed_text
 from groundup.cli.progress import Counter
 from groundup.corpus import END_OF_TEXT
 from groundup.experiments.quantities import duration, size
@@ -92,8 +92,10 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", required=True, metavar="FOLDER")
     sub.add_argument("--valid", nargs="+", metavar="FILE", help="held-out text; without it a part is split off")
     sub.add_argument("--valid_fraction", type=float, default=0.05, help="part of the documents held out (0.05)")
-    sub.add_argument("--separator", default=END_OF_TEXT, help=f"between documents in plain text ({END_OF_TEXT})")
-    sub.add_argument("--text_field", default="text", help="field of .jsonl, column of .parquet (text)")
+    sub.add_argument(
+        "--separator", type=typed_text, default=END_OF_TEXT, help=f"between documents in plain text ({END_OF_TEXT})"
+    )
+    sub.add_argument("--text_field", type=typed_text, default="text", help="field of .jsonl, column of .parquet (text)")
     sub.add_argument("--threads", type=int, default=None, help="default: all usable cores; the result is the same")
     sub.add_argument("--json", action="store_true", help="print the manifest as JSON")
     sub.set_defaults(run=prepare)

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any
 
-from groundup.cli.parser import Parser
+from groundup.cli.parser import Parser, typed_text
 
 
 def main(arguments: list[str]) -> int:
@@ -83,7 +83,9 @@ def _parser() -> argparse.ArgumentParser:
         example='groundup generate runs/demo --prompt "Once upon a time" --temperature 0.8 --top_p 0.95',
     )
     parser.add_argument("run", metavar="RUN", help="run folder or checkpoint folder")
-    parser.add_argument("--prompt", action="append", help="beginning of the text; may be given several times")
+    parser.add_argument(
+        "--prompt", type=typed_text, action="append", help="beginning of the text; may be given several times"
+    )
     parser.add_argument("--max_tokens", type=int, default=256, help="most tokens to write (default: 256)")
     parser.add_argument("--temperature", type=float, default=0.8, help="0 takes the likeliest token (default: 0.8)")
     parser.add_argument(
@@ -92,7 +94,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--top_k", type=int, default=0, help="keep this many likeliest tokens; 0: all")
     parser.add_argument("--repetition_penalty", type=float, default=1.0, help="above 1: repeat less")
     parser.add_argument("--seed", type=int, default=None, help="the same seed writes the same text")
-    parser.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end before this text")
+    parser.add_argument(
+        "--stop", type=typed_text, action="append", default=[], metavar="TEXT", help="end before this text"
+    )
     parser.add_argument("--num_samples", type=int, default=1, help="texts for each prompt")
     parser.add_argument("--which", choices=("best", "latest"), default="best", help="checkpoint of a run folder")
     parser.add_argument("--device", default="auto", help="auto (cuda, then mps, then cpu) or a name that torch knows")

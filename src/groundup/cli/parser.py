@@ -42,6 +42,21 @@ class Parser(argparse.ArgumentParser):
         return names
 
 
+def typed_text(word: str) -> str:
+    r"""A text argument as it was typed, for `type=`.
+
+    Where the locale cannot spell UTF-8, Python hands over its bytes as lone surrogates. Bytes that are no UTF-8
+    stay so, and the tokenizer says where they stand.
+
+    >>> typed_text("O\udcc3\udcb9 \u00e9")
+    'Où é'
+    """
+    try:
+        return word.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        return word
+
+
 def nearest(name: str, names: Iterable[str]) -> str:
     """A hint at the closest of `names`, ready to follow a message, or nothing.
 

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from groundup.cli.parser import Parser
+from groundup.cli.parser import Parser, typed_text
 from groundup.cli.progress import Counter
 from groundup.corpus import END_OF_TEXT
 from groundup.errors import ConfigError, DataError
@@ -150,7 +150,9 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("files", nargs="+", metavar="FILE")
     sub.add_argument("--vocab_size", type=int, required=True, help="256 bytes + special tokens + merges")
     sub.add_argument("--out", required=True, metavar="FILE", help="tokenizer.json to write")
-    sub.add_argument("--special", action="append", metavar="TOKEN", help=f"special token (default: {END_OF_TEXT})")
+    sub.add_argument(
+        "--special", type=typed_text, action="append", metavar="TOKEN", help=f"special token (default: {END_OF_TEXT})"
+    )
     sub.add_argument("--threads", type=int, default=None, help="default: all usable cores; the result is the same")
     sub.add_argument("--json", action="store_true")
     sub.set_defaults(run=train)
@@ -162,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
         example='groundup tokenizer encode tokenizer.json "Once upon a time"',
     )
     sub.add_argument("tokenizer", metavar="TOKENIZER", help="tokenizer.json, or a folder that holds one")
-    sub.add_argument("text", nargs="?")
+    sub.add_argument("text", type=typed_text, nargs="?")
     sub.add_argument("--file", metavar="FILE")
     sub.add_argument(
         "--special",
@@ -190,7 +192,7 @@ def _parser() -> argparse.ArgumentParser:
         example='groundup tokenizer inspect tokenizer.json --text "Once upon a time"',
     )
     sub.add_argument("tokenizer", metavar="TOKENIZER")
-    sub.add_argument("--text")
+    sub.add_argument("--text", type=typed_text)
     sub.add_argument("--json", action="store_true")
     sub.set_defaults(run=inspect)
     return parser

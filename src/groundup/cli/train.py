@@ -6,7 +6,7 @@ import json
 import sys
 
 from groundup.cli.overrides import split_overrides
-from groundup.cli.parser import Parser
+from groundup.cli.parser import Parser, typed_text
 from groundup.recipe import read_config, write_config
 
 
@@ -49,6 +49,8 @@ def _parser() -> argparse.ArgumentParser:
         help="auto: go on from the run's latest checkpoint if there is one (default: never)",
     )
     parser.add_argument("--print_config", action="store_true", help="print the recipe with the overrides and stop")
-    parser.add_argument("--sample", action="append", metavar="PROMPT", help="prompt of a sample text at the end")
+    parser.add_argument(
+        "--sample", type=typed_text, action="append", metavar="PROMPT", help="prompt of a sample text at the end"
+    )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     return parser
