@@ -57,7 +57,7 @@ def differences(a: Any, b: Any, prefix: str = "") -> dict[str, tuple[Any, Any]]:
 def _parse(arguments: list[str], types: Mapping[str, Any]) -> dict[str, Any]:
     from jsonargparse import ArgumentError, ArgumentParser
 
-    parser = ArgumentParser(exit_on_error=False)
+    parser = ArgumentParser(exit_on_error=False, parser_mode="yaml")
     parser.add_argument("--config", action="config")
     parser.add_class_arguments(RunConfig)
     try:
