@@ -196,7 +196,7 @@ def leave():
     print("out of memory", file=sys.stderr, flush=True)
     os._exit(1)
 
-serve({{"add": add, "fail": fail, "leave": leave, "sleep": time.sleep}})
+serve({{"add": add, "fail": fail, "leave": leave, "sleep": lambda secs: time.sleep(secs)}})
 """,
         encoding="utf-8",
     )
