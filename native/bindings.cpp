@@ -7,7 +7,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <bit>
 #include <cerrno>
+#include <cstdlib>
 #include <memory>
 
 #include "bpe_encode.hpp"
@@ -15,6 +17,7 @@
 #include "parallel.hpp"
 #include "pretokenize.hpp"
 #include "word_counter.hpp"
+#include "word_starts.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,7 +27,7 @@ namespace {
 
 constexpr std::size_t kShortText = 4096;  // letting go of the GIL costs more than such a text
 
-using Ids = std::vector<TokenId>;
+using Ids = IdBuffer;
 using IdArray = nb::ndarray<nb::numpy, TokenId, nb::ndim<1>>;
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
@@ -95,10 +98,9 @@ nb::list to_list(const Ids& ids) {
 }
 
 IdArray to_array(Ids&& ids) {
-    auto owned = std::make_unique<Ids>(std::move(ids));
-    TokenId* const data = owned->data();
-    const std::size_t size = owned->size();
-    const nb::capsule owner(owned.release(), [](void* p) noexcept { delete static_cast<Ids*>(p); });
+    const std::size_t size = ids.size();
+    TokenId* const data = ids.release();
+    const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
     return IdArray(data, {size}, owner);
 }
 
@@ -263,10 +265,12 @@ void define_encoder(nb::module_& module) {
     nb::class_<Encoder>(module, "Encoder")
         .def("__init__",
              [](Encoder* self, const Tokens& tokens, const std::vector<std::pair<nb::bytes, nb::bytes>>& merges,
-                const Tokens& special_tokens, std::size_t cache_bytes) {
-                 new (self) Encoder(to_tokens(tokens), to_merges(merges), to_tokens(special_tokens), cache_bytes);
+                const Tokens& special_tokens, std::size_t cache_bytes, bool ignore_merges) {
+                 new (self) Encoder(to_tokens(tokens), to_merges(merges), to_tokens(special_tokens), cache_bytes,
+                                    ignore_merges);
              },
-             "tokens"_a, "merges"_a, "special_tokens"_a, "cache_bytes"_a = std::size_t{64} << 20)
+             "tokens"_a, "merges"_a, "special_tokens"_a, "cache_bytes"_a = std::size_t{64} << 20, nb::kw_only(),
+             "ignore_merges"_a = false)
         .def("encode",
              [](const Encoder& self, nb::handle text, bool special) { return to_list(encode(self, text, special)); },
              "text"_a, "special"_a)
@@ -334,6 +338,26 @@ NB_MODULE(_native, module) {
                    return words;
                },
                "text"_a);
+    module.def("word_starts",
+               [](nb::handle text) {
+                   WordStarts windows(text_view(text));
+                   std::vector<std::size_t> places;
+                   while (windows.next()) {
+                       std::size_t block = windows.window_begin();
+                       for (std::uint64_t bits : windows.starts()) {
+                           for (; bits != 0; bits &= bits - 1) places.push_back(block + std::countr_zero(bits));
+                           block += kBlockBytes;
+                       }
+                   }
+                   return places;
+               },
+               "text"_a);
+    module.def("instruction_sets", [] {
+        std::vector<std::string> names;
+        for (const InstructionSet& set : instruction_sets()) names.emplace_back(set.name);
+        return names;
+    });
+    module.def("use_instruction_set", [](const std::string& name) { use_instruction_set(name); }, "name"_a);
     module.def("unicode_class",
                [](std::uint32_t code_point) {
                    constexpr const char* kNames[] = {"other", "letter", "number", "space"};

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <stdexcept>
 
 #include "errors.hpp"
 #include "parallel.hpp"
-#include "pretokenize.hpp"
+#include "unicode.hpp"
+#include "text_chunks.hpp"
+#include "word_batches.hpp"
 
 namespace groundup {
 
@@ -24,38 +27,37 @@ std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
 
 }  // namespace
 
-bool WordCache::append(std::string_view word, std::vector<TokenId>& ids) const {
-    const std::uint64_t* const value = table_.find(word);
-    if (value == nullptr) return false;
-    const auto low = static_cast<std::uint32_t>(*value);
-    const auto count = static_cast<std::uint32_t>(*value >> 32);
-    if (count == 1) {
-        ids.push_back(low);
+void WordCache::insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
+                       const TokenId* last) {
+    const std::size_t table_bytes = table_.is_full() ? table_.next_size_bytes() : table_.size_bytes();
+    if (table_bytes + many_ids_.capacity() * sizeof(TokenId) > limit_bytes_) {
+        table_ = WordTable<Spelling>(kFirstSlots);
+        std::vector<TokenId>().swap(many_ids_);
+    }
+    Spelling& spelling = table_.at(word, key, hash);
+    spelling.count = static_cast<std::uint32_t>(last - first);
+    if (spelling.count <= Spelling::kMostInside) {
+        std::copy(first, last, spelling.ids.begin());
     } else {
-        const auto first = ids_.begin() + static_cast<std::ptrdiff_t>(low);
-        ids.insert(ids.end(), first, first + static_cast<std::ptrdiff_t>(count));
+        spelling.ids[0] = static_cast<TokenId>(many_ids_.size());
+        many_ids_.insert(many_ids_.end(), first, last);
     }
-    return true;
-}
-
-void WordCache::insert(std::string_view word, const std::vector<TokenId>& ids, std::size_t first) {
-    if (table_.size_bytes() + ids_.capacity() * sizeof(TokenId) > limit_bytes_) {
-        table_.clear();
-        std::vector<TokenId>().swap(ids_);
-    }
-    const std::size_t count = ids.size() - first;
-    const std::uint64_t low = count == 1 ? ids[first] : ids_.size();
-    if (count != 1) ids_.insert(ids_.end(), ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end());
-    table_[word] = std::uint64_t{count} << 32 | low;
 }
 
 Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
-                 const std::vector<Token>& special_tokens, std::size_t cache_bytes)
-    : merger_(tokens, merges), specials_(bytes_of(special_tokens)), most_caches_(default_num_threads()) {
+                 const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges)
+    : speller_(tokens, merges), specials_(bytes_of(special_tokens)), most_caches_(default_num_threads()) {
+    if (!speller_.is_usable()) merger_.emplace(tokens, merges);
+    if (ignore_merges) {
+        for (const auto& [bytes, id] : tokens) {
+            const auto [place, is_new] = whole_words_.emplace(bytes, id);
+            if (!is_new) place->second = std::min(place->second, id);
+        }
+    }
     for (const Token& token : special_tokens) special_ids_.push_back(token.second);
     add_token_bytes(tokens);
     add_token_bytes(special_tokens);
-    bytes_per_cache_ = cache_bytes / most_caches_;
+    bytes_per_cache_ = cache_bytes;
     idle_caches_.reserve(most_caches_);
 }
 
@@ -112,42 +114,76 @@ Encoder::Lease::~Lease() {
     encoder_.idle_caches_.push_back(std::move(cache_));  // into reserved room: cannot throw
 }
 
-void Encoder::encode_word(std::string_view word, WordCache& cache, std::vector<TokenId>& ids) const {
-    if (word.size() > kLongestCachedWord) {
-        merger_.encode(word, ids);
-    } else if (!cache.append(word, ids)) {
-        const std::size_t first = ids.size();
-        merger_.encode(word, ids);
-        cache.insert(word, ids, first);
+void Encoder::spell(std::string_view word, IdBuffer& ids) const {
+    if (!whole_words_.empty()) {
+        const auto whole = whole_words_.find(std::string(word));
+        if (whole != whole_words_.end()) {
+            ids.push_back(whole->second);
+            return;
+        }
+    }
+    if (merger_) {
+        merger_->encode(word, ids);
+    } else {
+        speller_.encode(word, ids);
     }
 }
 
-void Encoder::encode_ordinary(std::string_view text, WordCache& cache, std::vector<TokenId>& ids) const {
-    for_each_word(text, [&](std::string_view word) { encode_word(word, cache, ids); });
+void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64_t hash, WordCache& cache,
+                          IdBuffer& ids) const {
+    if (const Spelling* const spelling = cache.table().find(word, key, hash)) {
+        ids.append(cache.ids_of(*spelling), spelling->count);
+        return;
+    }
+    const std::size_t first = ids.size();
+    spell(word, ids);
+    if (word.size() <= kLongestCachedWord) cache.insert(word, key, hash, ids.begin() + first, ids.end());
 }
 
-void Encoder::encode_with(WordCache& cache, std::string_view text, bool recognise_special,
-                          std::vector<TokenId>& ids) const {
+void Encoder::encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache,
+                              IdBuffer& ids) const {
+    WordBatches batches(text, readable_end);
+    while (batches.next(cache.table())) {
+        // No word has more ids than bytes. One spelling more: a known one is written whole, whatever it holds.
+        const std::size_t most_ids = batches.num_bytes() + sizeof(Spelling) / sizeof(TokenId);
+        TokenId* out = ids.room_for(most_ids);
+        for (std::size_t i = 0; i < batches.size(); ++i) {
+            const Spelling* const known = cache.table().find_short(batches.key(i), batches.hash(i));
+            if (known != nullptr && known->count <= Spelling::kMostInside) {
+                std::memcpy(out, known, sizeof(Spelling));
+                out += known->count;
+            } else {
+                ids.advance_to(out);
+                encode_word(batches.word(i), batches.key(i), batches.hash(i), cache, ids);
+                out = ids.room_for(most_ids);
+            }
+        }
+        ids.advance_to(out);
+    }
+}
+
+void Encoder::encode_with(WordCache& cache, std::string_view text, bool recognise_special, IdBuffer& ids) const {
+    const char* const end = text.data() + text.size();
     std::size_t begin = 0;
     while (recognise_special) {
         const SpecialTokens::Match special = specials_.find(text, begin);
         if (special.begin == kNowhere) break;
-        encode_ordinary(text.substr(begin, special.begin - begin), cache, ids);
+        encode_ordinary(text.substr(begin, special.begin - begin), end, cache, ids);
         ids.push_back(special_ids_[special.index]);
         begin = special.begin + special.length;
     }
-    encode_ordinary(text.substr(begin), cache, ids);
+    encode_ordinary(text.substr(begin), end, cache, ids);
 }
 
-void Encoder::encode(std::string_view text, bool recognise_special, std::vector<TokenId>& ids) const {
+void Encoder::encode(std::string_view text, bool recognise_special, IdBuffer& ids) const {
     const Lease cache(*this);
     encode_with(*cache, text, recognise_special, ids);
 }
 
-std::vector<std::vector<TokenId>> Encoder::encode_batch(const std::vector<std::string_view>& texts,
+std::vector<IdBuffer> Encoder::encode_batch(const std::vector<std::string_view>& texts,
                                                         bool recognise_special, std::size_t num_threads,
                                                         const std::function<void()>& check) const {
-    std::vector<std::vector<TokenId>> results(texts.size());
+    std::vector<IdBuffer> results(texts.size());
     std::atomic<std::size_t> next{0};
     if (num_threads == 0) num_threads = default_num_threads();
     num_threads = std::min(num_threads, texts.size() / kTextsPerTurn + 1);
@@ -165,10 +201,12 @@ std::vector<std::vector<TokenId>> Encoder::encode_batch(const std::vector<std::s
     return results;
 }
 
-void Encoder::encode_words(const std::vector<std::string_view>& words, std::vector<TokenId>& ids) const {
+void Encoder::encode_words(const std::vector<std::string_view>& words, IdBuffer& ids) const {
     const Lease cache(*this);
     for (const std::string_view word : words) {
-        if (!word.empty()) encode_word(word, *cache, ids);
+        if (word.empty()) continue;
+        const WordKey key = WordKey::of(word);
+        encode_word(word, key, key.hash(), *cache, ids);
     }
 }
 
@@ -178,42 +216,44 @@ std::optional<Encoder::Special> Encoder::find_special(std::string_view text) con
     return Special{match.begin, match.length, special_ids_[match.index]};
 }
 
-void EncoderStream::push(std::string_view piece, std::vector<TokenId>& ids) {
+void EncoderStream::push(std::string_view piece, IdBuffer& ids) {
     pending_ += piece;
     const Encoder::Lease cache(encoder_);
     const std::string_view text = pending_;
+    const char* const readable_end = text.data() + text.size();
     for (;;) {
         SpecialTokens::Match special{kNowhere, 0, 0, false};
         if (recognise_special_) special = encoder_.specials_.find(text, std::max(begin_, no_special_to_), true);
         no_special_to_ = std::min(special.begin, text.size());
         const bool is_certain = special.begin != kNowhere && !special.open;
-        const char* const end = text.data() + no_special_to_;
-        const char* p = text.data() + begin_;
-        while (p != end) {
-            const char* const word_end = next_word_end(p, end, text.data() + std::max(word_end_, begin_));
-            word_end_ = static_cast<std::size_t>(word_end - text.data());
-            if (!is_certain && !is_final_word(p, word_end, end)) break;
-            encoder_.encode_word(std::string_view(p, static_cast<std::size_t>(word_end - p)), *cache, ids);
-            p = word_end;
-            begin_ = word_end_;
-        }
+        const std::size_t end = is_certain ? special.begin : find_safe_end(no_special_to_);
+        encoder_.encode_ordinary(text.substr(begin_, end - begin_), readable_end, *cache, ids);
+        begin_ = end;
         if (!is_certain) break;
         ids.push_back(encoder_.special_ids_[special.index]);
         begin_ = special.begin + special.length;
-        word_end_ = begin_;
     }
     if (begin_ > pending_.size() / 2) {
         pending_.erase(0, begin_);
-        word_end_ -= begin_;
+        no_cut_to_ -= std::min(no_cut_to_, begin_);
         no_special_to_ -= begin_;
         begin_ = 0;
     }
 }
 
-void EncoderStream::finish(std::vector<TokenId>& ids) {
+std::size_t EncoderStream::find_safe_end(std::size_t end) {
+    const std::size_t searched = std::max(begin_, no_cut_to_);
+    std::size_t cut = end;
+    while (cut > searched && !is_boundary_at(pending_, cut)) --cut;
+    // The end of the pending text can be judged only when more of it is there.
+    no_cut_to_ = std::max(searched, end < pending_.size() || end == 0 ? end : end - 1);
+    return cut > searched ? cut : begin_;
+}
+
+void EncoderStream::finish(IdBuffer& ids) {
     encoder_.encode(std::string_view(pending_).substr(begin_), recognise_special_, ids);
     pending_.clear();
-    begin_ = word_end_ = no_special_to_ = 0;
+    begin_ = no_cut_to_ = no_special_to_ = 0;
 }
 
 }  // namespace groundup

@@ -1,6 +1,7 @@
 // Text to ids and back. Twin: reference.py, ReferenceTokenizer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,26 +13,39 @@
 #include <utility>
 #include <vector>
 
+#include "id_buffer.hpp"
 #include "merger.hpp"
 #include "special_tokens.hpp"
+#include "speller.hpp"
 #include "word_table.hpp"
 
 namespace groundup {
 
-// The ids of words met before. It empties itself when it holds more than its limit.
+// What a word is spelled with: up to three ids here, more of them elsewhere.
+struct Spelling {
+    static constexpr std::uint32_t kMostInside = 3;
+    std::array<TokenId, kMostInside> ids;  // with more: the first is their place
+    std::uint32_t count;                   // 0: not known yet
+};
+
+// The spellings of words met before. It empties itself when it would hold more than its limit.
 class WordCache {
 public:
     explicit WordCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-    // Appends the ids of the word if it is known.
-    bool append(std::string_view word, std::vector<TokenId>& ids) const;
-    // Remembers ids[first ..] for the word.
-    void insert(std::string_view word, const std::vector<TokenId>& ids, std::size_t first);
+    WordTable<Spelling>& table() { return table_; }
+    const TokenId* ids_of(const Spelling& spelling) const {
+        return spelling.count <= Spelling::kMostInside ? spelling.ids.data() : many_ids_.data() + spelling.ids[0];
+    }
+    // Remembers the ids [first, last) for a word that is not in the table.
+    void insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
+                const TokenId* last);
 
 private:
-    // The value of a word: how many ids in the upper half; the id itself if it is one, else their place in ids_.
-    WordTable table_;
-    std::vector<TokenId> ids_;
+    static constexpr std::size_t kFirstSlots = 4096;
+
+    WordTable<Spelling> table_{kFirstSlots};
+    std::vector<TokenId> many_ids_;
     std::size_t limit_bytes_;
 };
 
@@ -39,8 +53,9 @@ private:
 // never changes a result. Text is valid UTF-8 for all but encode_words.
 class Encoder {
 public:
+    // ignore_merges: a pre-token that is a token as a whole is that token, whatever the merges make of it.
     Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
-            const std::vector<Token>& special_tokens, std::size_t cache_bytes);
+            const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges = false);
 
     struct Special {
         std::size_t begin;
@@ -49,13 +64,13 @@ public:
     };
 
     // recognise_special: special tokens become their ids; otherwise their spelling is ordinary text.
-    void encode(std::string_view text, bool recognise_special, std::vector<TokenId>& ids) const;
+    void encode(std::string_view text, bool recognise_special, IdBuffer& ids) const;
     // One list for each text; the texts are shared out to the threads. `check` is called now and then in the
     // calling thread and may throw to stop.
-    std::vector<std::vector<TokenId>> encode_batch(const std::vector<std::string_view>& texts, bool recognise_special,
+    std::vector<IdBuffer> encode_batch(const std::vector<std::string_view>& texts, bool recognise_special,
                                                    std::size_t num_threads, const std::function<void()>& check) const;
     // Each word is one pre-token, of any bytes.
-    void encode_words(const std::vector<std::string_view>& words, std::vector<TokenId>& ids) const;
+    void encode_words(const std::vector<std::string_view>& words, IdBuffer& ids) const;
 
     std::optional<Special> find_special(std::string_view text) const;
 
@@ -82,13 +97,19 @@ private:
         std::unique_ptr<WordCache> cache_;
     };
 
-    void encode_word(std::string_view word, WordCache& cache, std::vector<TokenId>& ids) const;
-    void encode_ordinary(std::string_view text, WordCache& cache, std::vector<TokenId>& ids) const;
-    void encode_with(WordCache& cache, std::string_view text, bool recognise_special, std::vector<TokenId>& ids) const;
+    // By the merges, without a look at the cache.
+    void spell(std::string_view word, IdBuffer& ids) const;
+    void encode_word(std::string_view word, const WordKey& key, std::uint64_t hash, WordCache& cache,
+                     IdBuffer& ids) const;
+    // Text without special tokens, in which memory can be read up to readable_end.
+    void encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache, IdBuffer& ids) const;
+    void encode_with(WordCache& cache, std::string_view text, bool recognise_special, IdBuffer& ids) const;
     void add_token_bytes(const std::vector<Token>& tokens);
     std::string_view token_bytes(std::int64_t id) const;
 
-    Merger merger_;
+    Speller speller_;
+    std::optional<Merger> merger_;  // where the speller cannot be used
+    std::unordered_map<std::string, TokenId> whole_words_;  // with ignore_merges
     SpecialTokens specials_;
     std::vector<TokenId> special_ids_;
 
@@ -115,16 +136,19 @@ public:
     EncoderStream(const Encoder& encoder, bool recognise_special)
         : encoder_(encoder), recognise_special_(recognise_special) {}
 
-    void push(std::string_view piece, std::vector<TokenId>& ids);
-    void finish(std::vector<TokenId>& ids);
+    void push(std::string_view piece, IdBuffer& ids);
+    void finish(IdBuffer& ids);
 
 private:
     const Encoder& encoder_;
     bool recognise_special_;
+    // Up to where the pending text may be encoded now; its end is at `end`, and more may follow.
+    std::size_t find_safe_end(std::size_t end);
+
     std::string pending_;
-    std::size_t begin_ = 0;           // of the text not encoded yet, in pending_
-    std::size_t word_end_ = 0;        // the first word in it goes on at least to here
-    std::size_t no_special_to_ = 0;   // no special token begins between begin_ and here
+    std::size_t begin_ = 0;          // of the text not encoded yet, in pending_
+    std::size_t no_cut_to_ = 0;      // no word is known to end between begin_ and here
+    std::size_t no_special_to_ = 0;  // no special token begins between begin_ and here
 };
 
 }  // namespace groundup

@@ -44,7 +44,7 @@ Merger::Symbol Merger::symbol_of(const std::string& bytes, std::unordered_map<st
     return place->second;
 }
 
-void Merger::encode(std::string_view word, std::vector<TokenId>& ids) const {
+void Merger::encode(std::string_view word, IdBuffer& ids) const {
     if (word.size() <= kLongestShortWord) {
         encode_short(word, ids);
     } else {
@@ -52,7 +52,7 @@ void Merger::encode(std::string_view word, std::vector<TokenId>& ids) const {
     }
 }
 
-void Merger::encode_short(std::string_view word, std::vector<TokenId>& ids) const {
+void Merger::encode_short(std::string_view word, IdBuffer& ids) const {
     constexpr Joined kNone{0xFFFFFFFF, 0};
     std::array<Symbol, kLongestShortWord> symbols;
     std::array<Joined, kLongestShortWord> joined;  // of symbol i and the next one
@@ -82,7 +82,7 @@ void Merger::encode_short(std::string_view word, std::vector<TokenId>& ids) cons
     for (std::size_t i = 0; i < size; ++i) append(symbols[i], ids);
 }
 
-void Merger::encode_long(std::string_view word, std::vector<TokenId>& ids) const {
+void Merger::encode_long(std::string_view word, IdBuffer& ids) const {
     using Position = SymbolRow::Position;
     if (word.size() >= 0xFFFFFFF0) throw std::invalid_argument("a pre-token of 4 GiB or more cannot be encoded");
     SymbolRow row;
@@ -128,7 +128,7 @@ void Merger::encode_long(std::string_view word, std::vector<TokenId>& ids) const
     for (Position p = 1; row.at(p) != SymbolRow::kBoundary; p += symbol_lengths_[row.at(p)]) append(row.at(p), ids);
 }
 
-void Merger::append(Symbol symbol, std::vector<TokenId>& ids) const {
+void Merger::append(Symbol symbol, IdBuffer& ids) const {
     const TokenId id = symbol_ids_[symbol];
     if (id == kNoId) {
         throw std::invalid_argument("the vocabulary has no token " + quote_bytes(symbol_bytes_[symbol]) +

@@ -1,6 +1,7 @@
-// One pre-token to ids: the merges in order of creation. Twin: reference.py, encode_word.
+// One pre-token to ids by any list of merges, in order of creation. Twin: reference.py, apply_merges.
 //
-// Always the pair of lowest rank, everywhere in the word from left to right, until no pair has a rank.
+// For vocabularies that Speller cannot take, whose merges do not build upon one another. Always the pair of
+// lowest rank, everywhere in the word from left to right, until no pair has a rank.
 // Short words: look at all pairs for each merge. Long words: lists of places by rank, so that the cost is
 // near linear whatever the word holds. Both give the same ids.
 #pragma once
@@ -13,11 +14,11 @@
 #include <vector>
 
 #include "bpe_train.hpp"
+#include "id_buffer.hpp"
 #include "pair_table.hpp"
 
 namespace groundup {
 
-using TokenId = std::uint32_t;
 using Token = std::pair<std::string, TokenId>;
 
 class Merger {
@@ -27,7 +28,7 @@ public:
     Merger(const std::vector<Token>& tokens, const std::vector<Merge>& merges);
 
     // Appends the ids of the word. Throws std::invalid_argument that names a token without an id.
-    void encode(std::string_view word, std::vector<TokenId>& ids) const;
+    void encode(std::string_view word, IdBuffer& ids) const;
 
 private:
     // Inside, tokens are numbered as they come: the 256 bytes, then what the merges name and make.
@@ -41,9 +42,9 @@ private:
     static constexpr std::size_t kLongestShortWord = 64;
 
     Symbol symbol_of(const std::string& bytes, std::unordered_map<std::string, Symbol>& symbols);
-    void encode_short(std::string_view word, std::vector<TokenId>& ids) const;
-    void encode_long(std::string_view word, std::vector<TokenId>& ids) const;
-    void append(Symbol symbol, std::vector<TokenId>& ids) const;
+    void encode_short(std::string_view word, IdBuffer& ids) const;
+    void encode_long(std::string_view word, IdBuffer& ids) const;
+    void append(Symbol symbol, IdBuffer& ids) const;
 
     std::vector<std::string> symbol_bytes_;
     std::vector<std::uint32_t> symbol_lengths_;

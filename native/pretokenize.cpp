@@ -1,39 +1,10 @@
 #include "pretokenize.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace groundup {
 
 namespace {
-
-constexpr std::array<CharClass, 128> make_ascii_classes() {
-    std::array<CharClass, 128> classes{};
-    for (std::size_t c = 0; c < classes.size(); ++c) {
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        const bool number = c >= '0' && c <= '9';
-        const bool space = c == ' ' || (c >= '\t' && c <= '\r');
-        classes[c] = letter   ? CharClass::letter
-                     : number ? CharClass::number
-                     : space  ? CharClass::space
-                              : CharClass::other;
-    }
-    return classes;
-}
-
-constexpr std::array<CharClass, 128> kAsciiClasses = make_ascii_classes();
-
-struct ClassifiedCharacter {
-    CharClass char_class;
-    std::uint32_t num_bytes;
-};
-
-inline ClassifiedCharacter classify_at(const char* p) {
-    const auto byte = static_cast<unsigned char>(*p);
-    if (byte < 0x80) return {kAsciiClasses[byte], 1};
-    const Character character = decode_valid(p);
-    return {classify(character.code_point), character.num_bytes};
-}
 
 // The end of the run of characters of one class that goes on at p.
 inline const char* run_end(const char* p, const char* end, CharClass char_class) {
@@ -45,16 +16,6 @@ inline const char* run_end(const char* p, const char* end, CharClass char_class)
     return p;
 }
 
-// Bytes of the contraction at p (an apostrophe), 0 if there is none.
-inline std::ptrdiff_t contraction_length(const char* p, const char* end) {
-    if (end - p < 2) return 0;
-    const char c = p[1];
-    if (c == 's' || c == 'd' || c == 'm' || c == 't') return 2;
-    if (end - p < 3) return 0;
-    const bool two_letters = (c == 'l' && p[2] == 'l') || (c == 'v' && p[2] == 'e') || (c == 'r' && p[2] == 'e');
-    return two_letters ? 3 : 0;
-}
-
 const char* previous_character(const char* p) {
     do {
         --p;
@@ -64,12 +25,21 @@ const char* previous_character(const char* p) {
 
 }  // namespace
 
+std::size_t contraction_length(const char* p, const char* end) {
+    if (end - p < 2) return 0;
+    const char c = p[1];
+    if (c == 's' || c == 'd' || c == 'm' || c == 't') return 2;
+    if (end - p < 3) return 0;
+    const bool two_letters = (c == 'l' && p[2] == 'l') || (c == 'v' && p[2] == 'e') || (c == 'r' && p[2] == 'e');
+    return two_letters ? 3 : 0;
+}
+
 const char* next_word_end(const char* begin, const char* end, const char* known_end) {
     const auto resume = [known_end](const char* p) { return known_end == nullptr ? p : std::max(p, known_end); };
     ClassifiedCharacter first = classify_at(begin);
     const char* p = begin + first.num_bytes;
     if (*begin == '\'') {
-        const std::ptrdiff_t length = contraction_length(begin, end);
+        const std::size_t length = contraction_length(begin, end);
         if (length != 0) return begin + length;
     } else if (*begin == ' ' && p != end) {
         const ClassifiedCharacter second = classify_at(p);

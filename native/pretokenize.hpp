@@ -16,6 +16,9 @@ namespace groundup {
 // as `known_end`, so that a long pre-token that arrives in pieces is not read from its start each time.
 const char* next_word_end(const char* begin, const char* end, const char* known_end = nullptr);
 
+// Bytes of the contraction at p (an apostrophe), 0 if there is none.
+std::size_t contraction_length(const char* p, const char* end);
+
 // Whether the pre-token found at `begin` stays the same whatever text is added after `end`.
 bool is_final_word(const char* begin, const char* word_end, const char* end);
 

@@ -19,14 +19,6 @@ std::size_t last_place(std::size_t num_bytes, const SpecialTokens& specials) {
     return num_bytes < unseen ? 0 : num_bytes - unseen + 1;
 }
 
-bool is_boundary_at(std::string_view text, std::size_t cut) {
-    if (is_continuation(text[cut]) || valid_character(text.substr(cut)) == 0) return false;
-    std::size_t before = cut - 1;
-    while (before > 0 && cut - before < kLongestCharacter && is_continuation(text[before])) --before;
-    if (valid_character(text.substr(before, cut - before)) != cut - before) return false;
-    return is_boundary(decode_valid(text.data() + before).code_point, decode_valid(text.data() + cut).code_point);
-}
-
 // Text without a cut that is not UTF-8 needs no cut any more: whoever gets it finds the error.
 bool is_broken(std::string_view text, std::size_t from) {
     while (from > 0 && from < text.size() && is_continuation(text[from])) --from;
@@ -35,6 +27,14 @@ bool is_broken(std::string_view text, std::size_t from) {
 }
 
 }  // namespace
+
+bool is_boundary_at(std::string_view text, std::size_t cut) {
+    if (cut == 0 || cut >= text.size() || is_continuation(text[cut]) || valid_character(text.substr(cut)) == 0) return false;
+    std::size_t before = cut - 1;
+    while (before > 0 && cut - before < kLongestCharacter && is_continuation(text[before])) --before;
+    if (valid_character(text.substr(before, cut - before)) != cut - before) return false;
+    return is_boundary(decode_valid(text.data() + before).code_point, decode_valid(text.data() + cut).code_point);
+}
 
 std::size_t find_cut(std::string_view text, std::size_t low, const SpecialTokens& specials) {
     for (std::size_t cut = last_place(text.size(), specials); cut > low; --cut) {

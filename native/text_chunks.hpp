@@ -61,8 +61,12 @@ private:
     bool at_end_ = false;
 };
 
-// The last place above `low` where `text`, which goes on, may be cut: between two characters that part two
-// pre-tokens in every text, and not inside a special token. kNowhere if there is none.
+// Whether the text, which goes on behind the character at `cut`, may be cut there: between two characters that
+// part two pre-tokens in every text. False at 0 and at the end of the text.
+bool is_boundary_at(std::string_view text, std::size_t cut);
+
+// The last place above `low` where `text`, which goes on, may be cut: at a boundary, and not inside a special
+// token. kNowhere if there is none.
 std::size_t find_cut(std::string_view text, std::size_t low, const SpecialTokens& specials);
 
 }  // namespace groundup

@@ -39,6 +39,17 @@ inline Character decode_valid(const char* p) {
     return {(first & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F), 4};
 }
 
+struct ClassifiedCharacter {
+    CharClass char_class;
+    std::uint32_t num_bytes;
+};
+
+// The class of the character at p, which must be the first byte of a whole, valid one.
+inline ClassifiedCharacter classify_at(const char* p) {
+    const Character character = decode_valid(p);
+    return {classify(character.code_point), character.num_bytes};
+}
+
 inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
 // The bytes of the character that text begins with, 0 where it is not valid UTF-8 (cut short, an

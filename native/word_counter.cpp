@@ -7,7 +7,8 @@
 
 #include "errors.hpp"
 #include "parallel.hpp"
-#include "pretokenize.hpp"
+#include "unicode.hpp"
+#include "word_batches.hpp"
 
 namespace groundup {
 
@@ -37,19 +38,19 @@ void WordCounter::add_file(const std::string& path, std::size_t num_threads, std
 void WordCounter::add_words(const std::vector<CountedWord>& words) {
     const std::lock_guard lock(mutex_);
     for (const CountedWord& word : words) {
-        if (!word.bytes.empty()) table_[word.bytes] += word.count;
+        if (!word.bytes.empty()) counts_[word.bytes] += word.count;
     }
 }
 
 std::size_t WordCounter::num_words() const {
     const std::lock_guard lock(mutex_);
-    return table_.size();
+    return counts_.size();
 }
 
 std::uint64_t WordCounter::num_bytes() const {
     const std::lock_guard lock(mutex_);
     std::uint64_t sum = 0;
-    table_.for_each([&sum](std::string_view word, std::uint64_t count) { sum += word.size() * count; });
+    counts_.for_each([&sum](std::string_view word, std::uint64_t count) { sum += word.size() * count; });
     return sum;
 }
 
@@ -57,8 +58,8 @@ std::vector<std::pair<std::string, std::uint64_t>> WordCounter::words() const {
     std::vector<std::pair<std::string, std::uint64_t>> words;
     {
         const std::lock_guard lock(mutex_);
-        words.reserve(table_.size());
-        table_.for_each([&words](std::string_view word, std::uint64_t count) { words.emplace_back(word, count); });
+        words.reserve(counts_.size());
+        counts_.for_each([&words](std::string_view word, std::uint64_t count) { words.emplace_back(word, count); });
     }
     std::sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
         return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -67,40 +68,54 @@ std::vector<std::pair<std::string, std::uint64_t>> WordCounter::words() const {
 }
 
 std::vector<Merge> WordCounter::train(std::size_t num_merges, const Progress& progress) const {
-    WordTable table;
+    Counts counts;
     {
         // A copy, so that no lock is held while `progress` calls back.
         const std::lock_guard lock(mutex_);
-        table = table_;
+        counts = counts_;
     }
     std::vector<CountedWord> words;
-    words.reserve(table.size());
-    table.for_each([&words](std::string_view word, std::uint64_t count) { words.push_back({word, count}); });
+    words.reserve(counts.size());
+    counts.for_each([&words](std::string_view word, std::uint64_t count) { words.push_back({word, count}); });
     return train_bpe(words, num_merges, progress);
 }
 
-void WordCounter::count_words(std::string_view text, WordTable& table) const {
-    const auto count = [&table](std::string_view word) { ++table[word]; };
+void WordCounter::count_words(std::string_view text, Counts& counts) const {
+    const char* const end = text.data() + text.size();
     std::size_t begin = 0;
     for (;;) {
         const SpecialTokens::Match special = specials_.find(text, begin);
         if (special.begin == kNowhere) break;
-        for_each_word(text.substr(begin, special.begin - begin), count);
+        count_ordinary(text.substr(begin, special.begin - begin), end, counts);
         begin = special.begin + special.length;
     }
-    for_each_word(text.substr(begin), count);
+    count_ordinary(text.substr(begin), end, counts);
+}
+
+void WordCounter::count_ordinary(std::string_view text, const char* readable_end, Counts& counts) {
+    WordBatches batches(text, readable_end);
+    while (batches.next(counts)) {
+        for (std::size_t i = 0; i < batches.size(); ++i) {
+            std::uint64_t* const known = counts.find_short(batches.key(i), batches.hash(i));
+            if (known != nullptr) {
+                ++*known;
+            } else {
+                ++counts.at(batches.word(i), batches.key(i), batches.hash(i));
+            }
+        }
+    }
 }
 
 void WordCounter::count_short(std::string_view text) {
     const std::size_t invalid = find_invalid_utf8(text);
     if (invalid != kNowhere) throw std::invalid_argument(invalid_utf8_message("the text", text[invalid], invalid));
     const std::lock_guard lock(mutex_);
-    count_words(text, table_);
+    count_words(text, counts_);
 }
 
 void WordCounter::count_chunks(ChunkReader& reader, std::size_t num_threads, const std::string& subject,
                                const Progress& progress) {
-    std::vector<WordTable> tables(num_threads);
+    std::vector<Counts> counts(num_threads);
     std::mutex reading;  // guards reader and the first error
     std::uint64_t invalid_offset = ~std::uint64_t{0};
     char invalid_byte = 0;
@@ -122,20 +137,20 @@ void WordCounter::count_chunks(ChunkReader& reader, std::size_t num_threads, con
                 }
                 break;
             }
-            count_words(chunk.text, tables[thread]);
+            count_words(chunk.text, counts[thread]);
             bytes_done += chunk.text.size();
             if (thread == 0 && progress) progress(bytes_done);
         }
     });
     if (invalid_byte != 0) throw std::invalid_argument(invalid_utf8_message(subject, invalid_byte, invalid_offset));
-    for (WordTable& table : tables) take(std::move(table));
+    for (Counts& part : counts) take(std::move(part));
     if (progress) progress(bytes_done);
 }
 
-void WordCounter::take(WordTable&& table) {
+void WordCounter::take(Counts&& counts) {
     const std::lock_guard lock(mutex_);
-    if (table_.size() < table.size()) std::swap(table_, table);
-    table.for_each([this](std::string_view word, std::uint64_t count) { table_[word] += count; });
+    if (counts_.size() < counts.size()) std::swap(counts_, counts);
+    counts.for_each([this](std::string_view word, std::uint64_t count) { counts_[word] += count; });
 }
 
 }  // namespace groundup

@@ -35,16 +35,19 @@ public:
     std::vector<Merge> train(std::size_t num_merges, const Progress& progress) const;
 
 private:
-    void count_words(std::string_view text, WordTable& table) const;
+    using Counts = WordTable<std::uint64_t>;
+
+    void count_words(std::string_view text, Counts& counts) const;
+    static void count_ordinary(std::string_view text, const char* readable_end, Counts& counts);
     // Straight into the one table, for the many documents that are one chunk.
     void count_short(std::string_view text);
     void count_chunks(ChunkReader& reader, std::size_t num_threads, const std::string& subject,
                       const Progress& progress);
-    void take(WordTable&& table);
+    void take(Counts&& counts);
 
     SpecialTokens specials_;
-    mutable std::mutex mutex_;  // guards table_
-    WordTable table_;
+    mutable std::mutex mutex_;  // guards counts_
+    Counts counts_;
 };
 
 }  // namespace groundup

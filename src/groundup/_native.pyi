@@ -17,6 +17,13 @@ def default_num_threads() -> int: ...
 def pre_tokenize(text: str | bytes) -> list[bytes]: ...
 def unicode_class(code_point: int) -> str: ...
 
+# The byte offsets at which pre-tokens begin, found 64 bytes at a time; pre_tokenize goes character by character.
+def word_starts(text: str | bytes) -> list[int]: ...
+
+# The names of the instruction sets that this processor can run, the best, which is used, first.
+def instruction_sets() -> list[str]: ...
+def use_instruction_set(name: str) -> None: ...
+
 class WordCounter:
     """Counts the distinct pre-tokens of texts and files and learns merges from them."""
 
@@ -44,13 +51,16 @@ class WordCounter:
 class Encoder:
     """A vocabulary with its merges: text to ids and back. May be used from several threads at once."""
 
-    # cache_bytes bounds the memory for words met before, in all threads together.
+    # cache_bytes bounds the memory of each thread for words met before.
+    # ignore_merges: a pre-token that is a token as a whole is that token, whatever the merges make of it.
     def __init__(
         self,
         tokens: Sequence[tuple[bytes, int]],
         merges: Sequence[tuple[bytes, bytes]],
         special_tokens: Sequence[tuple[bytes, int]],
         cache_bytes: int = 67108864,
+        *,
+        ignore_merges: bool = False,
     ) -> None: ...
     # special: special tokens become their ids; False: their spelling is ordinary text.
     def encode(self, text: str | bytes, special: bool) -> list[int]: ...
