@@ -87,6 +87,8 @@ def decode(options: argparse.Namespace) -> int:
 
 def inspect(options: argparse.Namespace) -> int:
     """Show size, fingerprint, longest entries and, for a text, how it is cut."""
+    from groundup.tokenizer.patterns import scanner_name
+
     tokenizer = _load(options.tokenizer)
     entries = sorted(tokenizer.vocab.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     special = set(tokenizer.special_tokens.values())
@@ -95,6 +97,9 @@ def inspect(options: argparse.Namespace) -> int:
         "vocab_size": tokenizer.vocab_size,
         "merges": len(tokenizer.merges),
         "special_tokens": tokenizer.special_tokens,
+        "pattern": scanner_name(tokenizer.pattern) or tokenizer.pattern,
+        "ignore_merges": tokenizer.ignore_merges,
+        "normalization": tokenizer.normalization,
         "fingerprint": tokenizer.fingerprint,
         "bytes_per_id": 2 if tokenizer.vocab_size <= 65_536 else 4,
         "longest": longest,
@@ -108,6 +113,9 @@ def inspect(options: argparse.Namespace) -> int:
         return 0
     print(f"entries         {facts['vocab_size']:,} ({facts['merges']:,} merges)")
     print(f"special tokens  {' '.join(f'{token}={id}' for token, id in tokenizer.special_tokens.items()) or 'none'}")
+    how = [f"after {tokenizer.normalization}"] * bool(tokenizer.normalization)
+    how += ["whole words are looked up first"] * tokenizer.ignore_merges
+    print(f"cut by          {', '.join([facts['pattern'], *how])}")
     print(f"bytes per id    {facts['bytes_per_id']}")
     print(f"fingerprint     {facts['fingerprint']}")
     print(f"longest         {'  '.join(repr(token) for token in longest)}")

@@ -123,8 +123,8 @@ _FAMILY_SPELLINGS = {shared: pattern for pattern, shared in _SHARED_SPELLINGS.it
 def to_shared_spelling(pattern: str) -> str:
     r"""A pattern that cuts alike in the engines of others: another spelling of tiktoken's, all others as they are.
 
-    >>> to_shared_spelling(CL100K_PATTERN)[-42:]
-    '|\\s++(?![\\s\\S])|\\s*[\\r\\n]|\\s+(?!\\S)|\\s'
+    >>> to_shared_spelling(CL100K_PATTERN).endswith(r"|\s++(?![\s\S])|\s*[\r\n]|\s+(?!\S)|\s")
+    True
     """
     return _SHARED_SPELLINGS.get(pattern, pattern)
 
