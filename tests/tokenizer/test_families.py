@@ -256,8 +256,8 @@ def test_added_tokens_that_normalization_may_make_or_change(token, tmp_path):
 
 def test_a_special_token_that_ignore_merges_would_find_in_text(tmp_path):
     file = changed(FAMILIES["llama3"])
-    file["model"]["vocab"]["Ġdog"] = len(file["model"]["vocab"]) + 4
-    file["added_tokens"].append(added(file["model"]["vocab"]["Ġdog"], "Ġdog"))
+    dog = file["model"]["vocab"]["Ġdog"] = len(file["model"]["vocab"])
+    file["added_tokens"] = [added(dog, "Ġdog"), *(token | {"id": token["id"] + 1} for token in file["added_tokens"])]
     with pytest.raises(TokenizerError, match="'Ġdog' is, under ignore_merges, also the name of ordinary text"):
         load(file, tmp_path)
     file["model"]["ignore_merges"] = False

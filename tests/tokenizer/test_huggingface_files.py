@@ -252,6 +252,44 @@ def test_an_added_token_cannot_share_its_id(tmp_path):
         load(file, tmp_path)
 
 
+def test_merges_before_those_of_their_parts_are_neither_read_nor_written(tmp_path):
+    vocab = BYTES | {256: b"aba", 257: b"ab"}
+    tokenizer = Tokenizer(vocab, [(b"ab", b"a"), (b"a", b"b")])
+    with pytest.raises(TokenizerError, match=r"merge 0 \(b'ab' \+ b'a'\) comes before the merge that makes one of"):
+        tokenizer.save(tmp_path)
+    in_order = Tokenizer(vocab, [(b"a", b"b"), (b"ab", b"a")])
+    file = saved_file(in_order, tmp_path)
+    assert load(file, tmp_path).encode("abab") == [257, 257]
+    file["model"]["merges"].reverse()
+    assert tokenizers.Tokenizer.from_str(json.dumps(file)).encode("abab").ids == [256, ord("b")]
+    with pytest.raises(TokenizerError, match=r"merge 0 .* comes before"):
+        load(file, tmp_path)
+
+
+def test_merges_out_of_order_are_read_if_each_token_has_one_in_order(tmp_path):
+    """As in Llama 3's file, which has every way to make a token, in the order of the tokens."""
+    vocab = BYTES | {256: b"bc", 257: b"abc", 258: b"ab", 259: b"abcab"}
+    merges = [(b"b", b"c"), (b"ab", b"c"), (b"a", b"bc"), (b"a", b"b"), (b"abc", b"ab")]
+    tokenizer = Tokenizer(vocab, merges)
+    tokenizer.save(tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in ("abc", "abcab", "ababcabcc", "abbcab"):
+        assert Tokenizer.load(tmp_path).encode(text) == tokenizer.encode(text) == theirs.encode(text).ids
+
+
+def test_ids_that_readers_would_replace_are_refused(tmp_path):
+    file = saved_file(learned({}, [END]), tmp_path)
+    size = len(file["model"]["vocab"])
+    file["added_tokens"] += [{"content": "<x>", "id": size}, {"content": "<y>", "id": size + 2}]
+    with pytest.raises(TokenizerError, match=f"'<y>' has the id {size + 2}, but .* number it {size + 1}"):
+        load(file, tmp_path)
+    file["added_tokens"][-1]["id"] = size + 1
+    ours = load(file, tmp_path)
+    options = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    file["added_tokens"] = [options | token for token in file["added_tokens"]]
+    assert ours.encode("a<y><x>") == tokenizers.Tokenizer.from_str(json.dumps(file)).encode("a<y><x>").ids
+
+
 @pytest.mark.parametrize("name", ["model", "model.vocab", "model.merges"])
 def test_missing_fields_are_named(tmp_path, name):
     file = saved_file(learned({}), tmp_path)

@@ -5,7 +5,7 @@ have (other normalizers, other ways to cut text, unknown tokens) is refused by n
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from groundup.errors import TokenizerError
@@ -16,7 +16,7 @@ from groundup.tokenizer.json_fields import expect, field, naming, read_object
 from groundup.tokenizer.normalization import is_untouched_by_nfc
 from groundup.tokenizer.patterns import GPT2_PATTERN, foreign_syntax, from_shared_spelling, to_shared_spelling
 from groundup.tokenizer.special import check_special_tokens
-from groundup.tokenizer.vocabulary import Normalization, Vocabulary, make_vocabulary
+from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary, make_vocabulary
 
 # What an option must be for the file to mean what we do; absent or null is always that.
 _NEUTRAL_FILE = {"truncation": None, "padding": None}
@@ -56,10 +56,12 @@ def read_huggingface(path: StrPath) -> Vocabulary:
         for token, id in special.items():
             if tokens.setdefault(id, token.encode()) != token.encode():
                 raise TokenizerError(f"the added token {token!r} has the id of the token {tokens[id]!r}, {id}")
+        _refuse_other_ids(special, names)
         if model.get("unk_token") is not None and len([t for t in tokens.values() if len(t) == 1]) < 256:
             raise TokenizerError("it has an unk_token for bytes that it does not know, which we would refuse")
         known = {name: tokens[id] for name, id in names.items()}
         merges = read_merges(enumerate(field(model, "merges", list)), known, "merge")
+        _refuse_early_merges(merges)
         options = {"ignore_merges": ignore_merges, "normalization": normalization}
         return make_vocabulary(tokens, merges, special, pattern, **options)
 
@@ -70,8 +72,8 @@ def write_huggingface(path: StrPath, vocabulary: Vocabulary) -> None:
     Special tokens stand in the model's vocabulary as well as among the added tokens, as in GPT-2's own file:
     otherwise readers would number them anew, without gaps. One fault of `tokenizers` shows: the ids of
     "<|début|>", all letters of the byte alphabet, are right, but it decodes the "é" as a byte.
-    Raises TokenizerError for a pattern that other readers understand in another way, and for special tokens
-    that the format cannot tell from bytes.
+    Raises TokenizerError for a pattern or an order of merges that other readers understand in another way, and
+    for special tokens that the format cannot tell from bytes.
     """
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
     pre_tokenizer: dict[str, Any] = byte_level
@@ -80,6 +82,7 @@ def write_huggingface(path: StrPath, vocabulary: Vocabulary) -> None:
         _refuse_foreign_syntax(pattern)
         split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
         pre_tokenizer = {"type": "Sequence", "pretokenizers": [split, byte_level | {"use_regex": False}]}
+    _refuse_early_merges(vocabulary.merges)
     names = write_tokens(vocabulary)
     for token in vocabulary.special_tokens:
         _refuse_mistaken_name(token, vocabulary.ignore_merges)
@@ -139,6 +142,42 @@ def _read_added_tokens(
     check_special_tokens(list(tokens))
     _refuse_two_passes(tokens.keys() - late, late)
     return tokens
+
+
+def _refuse_other_ids(added: Mapping[str, int], names: Mapping[str, Any]) -> None:
+    """Refuse ids that readers replace: they number added tokens anew that the model's vocabulary lacks."""
+    largest = -1
+    for token, id in added.items():
+        theirs = names.get(token, max(len(names), largest + 1))
+        largest = max(largest, theirs)
+        if theirs != id:
+            raise TokenizerError(
+                f"the added token {token!r} has the id {id}, but Hugging Face's tokenizers number it {theirs}, as the "
+                "model's vocabulary lacks it; add it there, or close the gap"
+            )
+
+
+def _refuse_early_merges(merges: Sequence[Merge]) -> None:
+    """Refuse a token that is only made by merges that come before those that make its parts.
+
+    We make a merge everywhere in a word before the next one; Hugging Face's tokenizers begin again after each
+    place, where an earlier merge may have become possible. In the order in which merges are learned it cannot.
+    Llama 3's file has merges out of that order, but one in it for each token, by which it is always made.
+    """
+    first = {left + right: rank for rank, (left, right) in reversed(list(enumerate(merges)))}
+    early: dict[bytes, int] = {}
+    fine: set[bytes] = set()
+    for rank, (left, right) in enumerate(merges):
+        if first.get(left, -1) > rank or first.get(right, -1) > rank:
+            early.setdefault(left + right, rank)
+        else:
+            fine.add(left + right)
+    wrong = next((rank for token, rank in early.items() if token not in fine), None)
+    if wrong is not None:
+        raise TokenizerError(
+            f"merge {wrong} ({merges[wrong][0]!r} + {merges[wrong][1]!r}) comes before the merge that makes one of "
+            "its parts; Hugging Face's tokenizers and we do not merge in the same way then"
+        )
 
 
 def _refuse_two_passes(first: Collection[str], late: Collection[str]) -> None:
