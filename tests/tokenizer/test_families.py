@@ -14,7 +14,7 @@ from groundup.errors import TokenizerError
 from groundup.tokenizer.bpe import Tokenizer, train_bpe_from_iterator
 from groundup.tokenizer.byte_characters import to_characters
 from groundup.tokenizer.huggingface_files import read_huggingface
-from groundup.tokenizer.patterns import GPT2_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, QWEN2_PATTERN
+from groundup.tokenizer.patterns import GPT2_PATTERN, LLAMA3_PATTERN, O200K_PATTERN, QWEN2_PATTERN, SMOLLM_PATTERN
 
 DOCUMENTS = [
     "The cats ate the naïve hat.\n\nIt's 日本, IT'S the end of 12345 cats; cafe\u0301 ré, <tool_call> {  }    x",
@@ -140,7 +140,16 @@ def o200k():
     return file
 
 
-FAMILIES = {builder.__name__: builder() for builder in (gpt2, llama3, qwen, gpt_neox, o200k)}
+def smollm():
+    """Every digit apart, then GPT-2's cut."""
+    digits = {"type": "Digits", "individual_digits": True}
+    file = family(SMOLLM_PATTERN, {"type": "Sequence", "pretokenizers": [digits, byte_level()]}, post_processor=None)
+    file["model"]["vocab"] = {"<|endoftext|>": 346} | file["model"]["vocab"]
+    file["added_tokens"] = [added(346, "<|endoftext|>")]
+    return file
+
+
+FAMILIES = {builder.__name__: builder() for builder in (gpt2, llama3, qwen, gpt_neox, o200k, smollm)}
 SPECIAL = sorted({token["content"] for file in FAMILIES.values() for token in file["added_tokens"]})
 WORDS = [word for text in DOCUMENTS for word in text.split(" ")]
 texts = st.lists(

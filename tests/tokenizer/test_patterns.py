@@ -127,7 +127,7 @@ def test_spellings_of_one_name_cut_alike(text):
 
 def test_names_are_different_where_cuts_are():
     by_name = {scanner_name(pattern): pre_tokenizer(pattern) for pattern in SPELLINGS}
-    assert set(by_name) == {"gpt2", "cl100k", "llama3", "qwen2", "o200k"}
+    assert set(by_name) == {"gpt2", "cl100k", "llama3", "qwen2", "o200k", "smollm"}
     for one, other in combinations(by_name.values(), 2):
         assert any(one(text) != other(text) for text in TELLING)
     assert scanner_name(r"\S+|\s+") is None

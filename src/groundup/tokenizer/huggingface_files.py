@@ -14,7 +14,13 @@ from groundup.tokenizer.byte_characters import is_byte_name
 from groundup.tokenizer.byte_names import is_mistaken_name, read_merges, read_tokens, write_merges, write_tokens
 from groundup.tokenizer.json_fields import expect, field, naming, read_object
 from groundup.tokenizer.normalization import is_untouched_by_nfc
-from groundup.tokenizer.patterns import GPT2_PATTERN, foreign_syntax, from_shared_spelling, to_shared_spelling
+from groundup.tokenizer.patterns import (
+    GPT2_PATTERN,
+    SMOLLM_PATTERN,
+    foreign_syntax,
+    from_shared_spelling,
+    to_shared_spelling,
+)
 from groundup.tokenizer.special import check_special_tokens
 from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary, make_vocabulary
 
@@ -209,7 +215,7 @@ def _read_normalization(normalizer: Any) -> Normalization:
 
 
 def _read_pattern(pre_tokenizer: Any) -> str:
-    """The pattern that the pre-tokenizer cuts by: GPT-2's for ByteLevel alone, that of a Split before it."""
+    """The pattern that the pre-tokenizer cuts by: GPT-2's for ByteLevel alone, that of a Split before it, SmolLM's."""
     steps = _steps(pre_tokenizer, "pre_tokenizer", "pretokenizers")
     *before, last = steps or [{}]
     if last.get("type") != "ByteLevel" or len(before) > 1:
@@ -217,6 +223,9 @@ def _read_pattern(pre_tokenizer: Any) -> str:
         raise TokenizerError(f"pre_tokenizer is {kinds}; only ByteLevel, or Split and ByteLevel, is read")
     if last.get("add_prefix_space") is not False:
         raise TokenizerError("pre_tokenizer.add_prefix_space is true; only false is read, a text is encoded as it is")
+    digits_first = [(step.get("type"), step.get("individual_digits")) for step in before] == [("Digits", True)]
+    if digits_first and last.get("use_regex", True) is True:
+        return SMOLLM_PATTERN
     if bool(before) == last.get("use_regex", True):
         raise TokenizerError("the text would be cut by two patterns or by none; only one pattern is read")
     if not before:

@@ -21,6 +21,8 @@ LLAMA3_PATTERN = (
     r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
 QWEN2_PATTERN = LLAMA3_PATTERN.replace(r"\p{N}{1,3}", r"\p{N}")  # Qwen 2 to 3: digits one by one
+# SmolLM's and StarCoder's: every digit apart first, then GPT-2's cut of what is between, which ends at digits.
+SMOLLM_PATTERN = r"""\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"""
 # GPT-4o's, spelled alike by tiktoken and in the tokenizer.json of gpt-oss and Llama 4.
 O200K_PATTERN = (
     r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
@@ -43,6 +45,7 @@ _SCANNERS = {
     **dict.fromkeys([LLAMA3_PATTERN, _MINBPE_LLAMA3], "llama3"),
     QWEN2_PATTERN: "qwen2",
     O200K_PATTERN: "o200k",
+    SMOLLM_PATTERN: "smollm",
 }
 
 
