@@ -1,6 +1,7 @@
 #include "bpe_encode.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -28,23 +29,6 @@ std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
 }
 
 }  // namespace
-
-void WordCache::insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
-                       const TokenId* last) {
-    const std::size_t table_bytes = table_.is_full() ? table_.next_size_bytes() : table_.size_bytes();
-    if (table_bytes + many_ids_.capacity() * sizeof(TokenId) > limit_bytes_) {
-        table_ = WordTable<Spelling>(kFirstSlots);
-        std::vector<TokenId>().swap(many_ids_);
-    }
-    Spelling& spelling = table_.at(word, key, hash);
-    spelling.count = static_cast<std::uint32_t>(last - first);
-    if (spelling.count <= Spelling::kMostInside) {
-        std::copy(first, last, spelling.ids.begin());
-    } else {
-        spelling.ids[0] = static_cast<TokenId>(many_ids_.size());
-        many_ids_.insert(many_ids_.end(), first, last);
-    }
-}
 
 Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
                  const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges)
@@ -162,8 +146,8 @@ void Encoder::spell(std::string_view word, IdBuffer& ids) const {
 
 void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64_t hash, WordCache& cache,
                           IdBuffer& ids) const {
-    if (const Spelling* const spelling = cache.table().find(word, key, hash)) {
-        ids.append(cache.ids_of(*spelling), spelling->count);
+    if (const Spelling* const known = cache.words().find(word, key, hash)) {
+        ids.append(cache.ids_of(*known), known->count);
         return;
     }
     const std::size_t first = ids.size();
@@ -174,13 +158,13 @@ void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64
 void Encoder::encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache,
                               IdBuffer& ids) const {
     WordBatches batches(text, readable_end);
-    while (batches.next(cache.table())) {
+    while (batches.next(cache.words())) {
         // No word has more ids than bytes. One spelling more: a known one is written whole, whatever it holds.
         const std::size_t most_ids = batches.num_bytes() + sizeof(Spelling) / sizeof(TokenId);
         TokenId* out = ids.room_for(most_ids);
         for (std::size_t i = 0; i < batches.size(); ++i) {
-            const Spelling* const known = cache.table().find_short(batches.key(i), batches.hash(i));
-            if (known != nullptr && known->count <= Spelling::kMostInside) {
+            const Spelling* const known = cache.words().find_short(batches.key(i), batches.hash(i));
+            if (known != nullptr && known->is_inside()) {
                 std::memcpy(out, known, sizeof(Spelling));
                 out += known->count;
             } else {
@@ -210,7 +194,8 @@ template <class Take>
 void Encoder::encode_chunks(std::string_view text, bool recognise_special, std::size_t num_threads,
                             const Check& check, Take&& take) const {
     const SpecialTokens none({});
-    TextChunks reader(text, kDefaultChunkBytes, recognise_special ? specials_ : none);
+    const SpecialTokens& specials = recognise_special ? specials_ : none;
+    TextChunks reader(text, kDefaultChunkBytes, specials);
     std::mutex mutex;  // guards reader, num_chunks and what take() writes
     std::size_t num_chunks = 0;
     run_in_threads(num_threads, [&](std::size_t thread, const std::atomic<bool>& stop) {
@@ -236,9 +221,17 @@ std::size_t Encoder::threads_for(std::size_t num_bytes, std::size_t num_threads)
 
 void Encoder::encode(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check,
                      IdBuffer& ids) const {
-    if (text.size() <= kDefaultChunkBytes) {
+    num_threads = threads_for(text.size(), num_threads);
+    if (num_threads == 1) {
+        // Chunk after chunk, each to where it belongs.
         const Lease cache(*this);
-        encode_with(*cache, text, recognise_special, ids);
+        const SpecialTokens none({});
+        const SpecialTokens& specials = recognise_special ? specials_ : none;
+        TextChunks reader(text, kDefaultChunkBytes, specials);
+        for (Chunk chunk; reader.next(chunk);) {
+            encode_with(*cache, chunk.text, recognise_special, ids);
+            if (check) check();
+        }
         return;
     }
     std::vector<IdBuffer> parts;

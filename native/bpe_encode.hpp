@@ -17,37 +17,9 @@
 #include "merger.hpp"
 #include "special_tokens.hpp"
 #include "speller.hpp"
-#include "word_table.hpp"
+#include "word_cache.hpp"
 
 namespace groundup {
-
-// What a word is spelled with: up to three ids here, more of them elsewhere.
-struct Spelling {
-    static constexpr std::uint32_t kMostInside = 3;
-    std::array<TokenId, kMostInside> ids;  // with more: the first is their place
-    std::uint32_t count;                   // 0: not known yet
-};
-
-// The spellings of words met before. It empties itself when it would hold more than its limit.
-class WordCache {
-public:
-    explicit WordCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
-
-    WordTable<Spelling>& table() { return table_; }
-    const TokenId* ids_of(const Spelling& spelling) const {
-        return spelling.count <= Spelling::kMostInside ? spelling.ids.data() : many_ids_.data() + spelling.ids[0];
-    }
-    // Remembers the ids [first, last) for a word that is not in the table.
-    void insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
-                const TokenId* last);
-
-private:
-    static constexpr std::size_t kFirstSlots = 4096;
-
-    WordTable<Spelling> table_{kFirstSlots};
-    std::vector<TokenId> many_ids_;
-    std::size_t limit_bytes_;
-};
 
 // May throw to stop.
 using Check = std::function<void()>;
