@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::size_t kLongestCachedWord = 255;
 constexpr std::size_t kTextsPerTurn = 16;
+constexpr std::size_t kBytesPerId = 4;  // or more, in most texts
+constexpr std::size_t kLongText = 1 << 16;
 
 std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
     std::vector<std::string> bytes;
@@ -177,7 +179,20 @@ void Encoder::encode_ordinary(std::string_view text, const char* readable_end, W
     }
 }
 
+void Encoder::prepare(WordCache& cache) const {
+    cache.is_prepared = true;
+    if (!whole_words_.empty() || merger_) return;
+    cache.reserve(lengths_.size());
+    speller_.for_each_whole([&cache](std::string_view bytes, TokenId id) {
+        if (bytes.size() > WordKey::kLongestShort) return;
+        const WordKey key = WordKey::of(bytes);
+        const std::uint64_t hash = key.hash();
+        if (cache.words().find_short(key, hash) == nullptr) cache.insert(bytes, key, hash, &id, &id + 1);
+    });
+}
+
 void Encoder::encode_with(WordCache& cache, std::string_view text, bool recognise_special, IdBuffer& ids) const {
+    if (!cache.is_prepared && text.size() >= kLongText) prepare(cache);
     const char* const end = text.data() + text.size();
     std::size_t begin = 0;
     while (recognise_special) {
@@ -225,6 +240,7 @@ void Encoder::encode(std::string_view text, bool recognise_special, std::size_t 
     if (num_threads == 1) {
         // Chunk after chunk, each to where it belongs.
         const Lease cache(*this);
+        ids.room_for(text.size() / kBytesPerId);
         const SpecialTokens none({});
         const SpecialTokens& specials = recognise_special ? specials_ : none;
         TextChunks reader(text, kDefaultChunkBytes, specials);

@@ -99,6 +99,8 @@ private:
                      IdBuffer& ids) const;
     // Text without special tokens, in which memory can be read up to readable_end.
     void encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache, IdBuffer& ids) const;
+    // Puts the tokens into a new cache: for a long text that is quicker than to meet them one by one.
+    void prepare(WordCache& cache) const;
     void encode_with(WordCache& cache, std::string_view text, bool recognise_special, IdBuffer& ids) const;
     static std::size_t threads_for(std::size_t num_bytes, std::size_t num_threads);
     // Encodes a text in chunks; take(number of the chunk, its ids), one at a time but in any order.

@@ -9,6 +9,10 @@
 #include <new>
 #include <utility>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 namespace groundup {
 
 using TokenId = std::uint32_t;
@@ -65,9 +69,20 @@ private:
     };
 
     void resize(std::size_t capacity) {
-        void* const data = std::realloc(data_.get(), capacity * sizeof(TokenId));
+        const std::size_t num_bytes = capacity * sizeof(TokenId);
+        void* data = nullptr;
+        if (num_bytes >= kHugePageBytes && size_ == 0) {
+            // Fresh memory comes a page at a time: the fewer, the better.
+            data = std::aligned_alloc(kHugePageBytes, (num_bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes);
+#ifdef __linux__
+            if (data != nullptr) madvise(data, num_bytes, MADV_HUGEPAGE);
+#endif
+            if (data != nullptr) data_.reset();
+        } else {
+            data = std::realloc(data_.get(), num_bytes);
+            if (data != nullptr) static_cast<void>(data_.release());
+        }
         if (data == nullptr) throw std::bad_alloc();
-        static_cast<void>(data_.release());
         data_.reset(static_cast<TokenId*>(data));
         capacity_ = capacity;
     }
@@ -75,6 +90,8 @@ private:
     void shrink() {
         if (size_ < capacity_) resize(size_ == 0 ? 1 : size_);
     }
+
+    static constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
     std::unique_ptr<TokenId, Free> data_;
     std::size_t size_ = 0;

@@ -25,28 +25,36 @@ public:
     };
 
     // Adds the arrays of an index to the block: parts[i] are those of symbol i, the 256 bytes (their own parts) first.
-    static void build(const std::vector<Parts>& parts, BlockWriter& block) {
-        const std::size_t num_merges = parts.size() - kNumBytes;
-        std::vector<std::uint64_t> slots(std::bit_ceil(num_merges * 2 + 2), kEmpty);
-        std::vector<std::uint64_t> filter(std::bit_ceil(num_merges * kFilterBits / 64 + 1));
-        for (auto symbol = Symbol{kNumBytes}; symbol < parts.size(); ++symbol) {
-            const std::uint64_t hash = hash_of(parts[symbol].left, parts[symbol].right);
-            filter[static_cast<std::size_t>(hash >> 12) & (filter.size() - 1)] |= filter_bits(hash);
-            std::size_t i = static_cast<std::size_t>(hash) & (slots.size() - 1);
-            while (slots[i] != kEmpty) i = (i + 1) & (slots.size() - 1);
-            slots[i] = (hash & kTagMask) | symbol;
-        }
-        block.add(parts);
-        block.add(slots);
-        block.add(filter);
-    }
+    static void build(const std::vector<Parts>& parts, BlockWriter& block);
 
     MergeIndex() = default;
     // An index out of a block, which must live as long.
-    explicit MergeIndex(BlockReader& block)
-        : parts_(block.next<Parts>()), slots_(block.next<std::uint64_t>()), filter_(block.next<std::uint64_t>()) {}
+    explicit MergeIndex(BlockReader& block);
 
     std::size_t num_symbols() const { return parts_.size(); }
+
+    // Whether the two, side by side, stay as they are under the merges that make symbols below the limit.
+    bool go_together(Symbol left, Symbol right, Symbol limit = kNone) const {
+        // Back through the merges of both. The edge of a symbol: itself, its part at that side, the part of that, ...
+        const Symbol* left_edge = &edges_[starts_[left].right_edge];
+        const Symbol* right_edge = &edges_[starts_[right].left_edge];
+        for (;;) {
+            if (find(*left_edge, *right_edge) < limit) return false;
+            if (is_byte(*left_edge) && is_byte(*right_edge)) return true;
+            // Back to before the younger one was made; of two equal ones, the merges made the left one first. A merge
+            // of both that comes with the left one's comes too late, with the right one's it does not.
+            if (*left_edge > *right_edge) {
+                limit = *left_edge++;
+            } else {
+                limit = *right_edge++ + 1;
+            }
+        }
+    }
+
+    // The symbol that two bytes make, or kNone: a plain table.
+    Symbol find_bytes(char left, char right) const {
+        return of_bytes_[std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right)];
+    }
 
     // The symbol that the pair makes, or kNone.
     Symbol find(Symbol left, Symbol right) const {
@@ -82,7 +90,15 @@ private:
         return std::uint64_t{1} << (hash & 63) | std::uint64_t{1} << (hash >> 6 & 63);
     }
 
+    struct Starts {
+        std::uint32_t left_edge;
+        std::uint32_t right_edge;
+    };
+
     std::span<const Parts> parts_;
+    std::span<const Symbol> edges_;   // one after the other, each down to a byte
+    std::span<const Starts> starts_;  // in edges_, of each symbol
+    std::span<const Symbol> of_bytes_;    // by pairs of bytes
     std::span<const std::uint64_t> slots_;   // the upper half of the hash and the symbol; at most half of them in use
     std::span<const std::uint64_t> filter_;  // two bits in a word for each merge
 };

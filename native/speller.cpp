@@ -12,12 +12,13 @@ namespace groundup {
 
 namespace {
 
-constexpr TokenId kNoId = 0xFFFFFFFF;
 constexpr std::uint32_t kNumBytes = 256;
 
 std::size_t byte_pair(char left, char right) {
     return std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right);
 }
+
+constexpr std::size_t kMostJoined = 16;  // bytes of a word that is short enough to look at all pairs for each merge
 
 // Places of a word that is not longer than a machine word has bits.
 class ShortPlaces {
@@ -66,14 +67,15 @@ public:
     }
 
     std::size_t size() const { return bytes_.size(); }
+    const std::string& all_bytes() const { return all_bytes_; }
     const std::vector<std::string_view>& bytes() const { return bytes_; }
     const std::vector<MergeIndex::Parts>& parts() const { return parts_; }
 
-    // The lowest id of each symbol, kNoId for those that the vocabulary lacks.
-    std::vector<TokenId> ids(const std::vector<Token>& tokens) {
-        std::vector<TokenId> ids(size(), kNoId);
+    // The lowest id of each symbol, `none` for those that the vocabulary lacks.
+    std::vector<TokenId> ids(const std::vector<Token>& tokens, TokenId none) {
+        std::vector<TokenId> ids(size(), none);
         for (const auto& [bytes, id] : tokens) {
-            if (id == kNoId) throw std::invalid_argument("id 4294967295 is too large: ids end at 4294967294");
+            if (id == none) throw std::invalid_argument("id 4294967295 is too large: ids end at 4294967294");
             if (const Symbol* const symbol = bytes.empty() ? nullptr : numbers_.find(bytes)) {
                 ids[*symbol] = std::min(ids[*symbol], id);
             }
@@ -129,23 +131,25 @@ ZeroedArray<char> to_block(const BlockWriter& writer) {
 Speller::Speller(const std::vector<Token>& tokens, const std::vector<Merge>& merges) {
     Symbols symbols;
     if (!symbols.add_merges(merges)) return;
-    BlockWriter index;
-    MergeIndex::build(symbols.parts(), index);
-    BlockReader index_reader(index.bytes());
-    merges_ = MergeIndex(index_reader);
-    // Some merges can name parts that earlier merges always tear apart: their tokens are never made.
-    std::vector<std::string_view> made = symbols.bytes();
-    for (auto symbol = Symbol{kNumBytes}; symbol < made.size(); ++symbol) {
-        const auto [left, right] = symbols.parts()[symbol];
-        if (made[left].empty() || made[right].empty() || !go_together(left, right, symbol)) made[symbol] = {};
-    }
-    merges_ = MergeIndex();
     BlockWriter block;
     MergeIndex::build(symbols.parts(), block);
+    BlockReader index(block.bytes());
+    const MergeIndex merge_index(index);
+    // Some merges can name parts that earlier merges always tear apart: their tokens are never made.
+    std::vector<std::string_view> made = symbols.bytes();
+    std::vector<char> is_made(made.size(), 1);
+    for (auto symbol = Symbol{kNumBytes}; symbol < made.size(); ++symbol) {
+        const auto [left, right] = symbols.parts()[symbol];
+        if (is_made[left] != 0 && is_made[right] != 0 && merge_index.go_together(left, right, symbol)) continue;
+        is_made[symbol] = 0;
+        made[symbol] = {};
+    }
     if (!TokenTrie::build(made, block)) return;
     block.add(symbols.touching_bytes());
     block.add(symbols.lengths());
-    block.add(symbols.ids(tokens));
+    block.add(symbols.ids(tokens, kNoId));
+    block.add(is_made);
+    block.add(symbols.all_bytes());
     *this = Speller(to_block(block));
 }
 
@@ -156,22 +160,8 @@ Speller::Speller(ZeroedArray<char> block) : block_(std::move(block)) {
     touching_ = reader.next<std::uint64_t>();
     lengths_ = reader.next<std::uint32_t>();
     ids_ = reader.next<TokenId>();
-}
-
-bool Speller::go_together(Symbol left, Symbol right, Symbol limit) const {
-    for (;;) {
-        if (merges_.find(left, right) < limit) return false;
-        if (MergeIndex::is_byte(left) && MergeIndex::is_byte(right)) return true;
-        // Back to before the younger one was made; of two equal ones, the merges made the left one first. A merge of
-        // both that comes with the left one's comes too late, with the right one's it does not.
-        if (left > right) {
-            limit = left;
-            left = merges_.parts(left).right;
-        } else {
-            limit = right + 1;
-            right = merges_.parts(right).left;
-        }
-    }
+    is_made_ = reader.next<char>();
+    all_bytes_ = reader.next_text();
 }
 
 template <class Places>
@@ -182,7 +172,7 @@ std::size_t Speller::spell(std::string_view word, Symbol* symbols, Places& dead_
     for (;;) {
         const std::size_t end = place + match.length;
         const bool fits = !dead_ends.has(end) && (size == 0 || !may_touch(word[place - 1], word[place]) ||
-                                                  go_together(symbols[size - 1], match.token, MergeIndex::kNone));
+                                                  merges_.go_together(symbols[size - 1], match.token));
         if (fits) {
             symbols[size++] = match.token;
             place = end;
@@ -202,8 +192,41 @@ std::size_t Speller::spell(std::string_view word, Symbol* symbols, Places& dead_
     }
 }
 
+// A symbol stays where its first byte is; the places of its other bytes hold nothing any more.
+std::size_t Speller::join_pairs(std::string_view word, Symbol* symbols) const {
+    const std::size_t size = word.size();
+    std::array<Symbol, kMostJoined + 1> joined;   // of the symbol here and the next one
+    std::array<std::uint8_t, kMostJoined + 1> next;  // place of the next symbol
+    std::array<std::uint8_t, kMostJoined + 1> before;
+    for (std::size_t i = 0; i < size; ++i) {
+        symbols[i] = static_cast<unsigned char>(word[i]);
+        joined[i] = i + 1 < size ? merges_.find_bytes(word[i], word[i + 1]) : MergeIndex::kNone;
+        next[i] = static_cast<std::uint8_t>(i + 1);
+        before[i + 1] = static_cast<std::uint8_t>(i);
+    }
+    for (;;) {
+        std::size_t place = 0;
+        for (std::size_t i = 1; i < size; ++i) place = joined[i] < joined[place] ? i : place;
+        if (joined[place] == MergeIndex::kNone) break;
+        const Symbol symbol = symbols[place] = joined[place];
+        const std::size_t gone = next[place];
+        const std::size_t after = next[gone];
+        joined[gone] = MergeIndex::kNone;
+        next[place] = static_cast<std::uint8_t>(after);
+        before[after] = static_cast<std::uint8_t>(place);
+        joined[place] = after < size ? merges_.find(symbol, symbols[after]) : MergeIndex::kNone;
+        if (place > 0) joined[before[place]] = merges_.find(symbols[before[place]], symbol);
+    }
+    std::size_t num_symbols = 0;
+    for (std::size_t i = 0; i < size; i = next[i]) symbols[num_symbols++] = symbols[i];
+    return num_symbols;
+}
+
 void Speller::encode(std::string_view word, IdBuffer& ids) const {
-    if (word.size() < ShortPlaces::kMost) {
+    if (word.size() <= kMostJoined) {
+        std::array<Symbol, kMostJoined> symbols;
+        append(symbols.data(), join_pairs(word, symbols.data()), ids);
+    } else if (word.size() < ShortPlaces::kMost) {
         std::array<Symbol, ShortPlaces::kMost> symbols;
         ShortPlaces dead_ends;
         append(symbols.data(), spell(word, symbols.data(), dead_ends), ids);

@@ -1,7 +1,7 @@
-// One pre-token to ids in linear time, for merges as training makes them. Twin: reference.py, apply_merges.
+// One pre-token to ids, for merges as training makes them. Twin: reference.py, apply_merges.
 //
-// Joining pairs in the order of their ranks needs many looks at each pair. But the result can be known by a
-// property of its own: a row of tokens is what the merges make of its bytes if and only if that holds for each
+// A short word: look for the earliest merge of all pairs, join it, and again. In a long word that would be slow,
+// but there the result can be known by a property of its own, in linear time: a row of tokens is what the merges make of its bytes if and only if that holds for each
 // two neighbours in it, and there is one such row. So the longest token that fits is tried at each place, and
 // where it does not go with the one before, a shorter one; a place that led nowhere is not tried again.
 // Whether two tokens go together: undo their merges, the latest first, and see whether the symbols that touch
@@ -40,32 +40,46 @@ public:
     // All of it, as it can be stored.
     std::span<const char> bytes() const { return {block_.begin(), block_.end()}; }
 
+    // Calls visit(bytes, id) for each token that is what the merges make of its bytes.
+    template <class Visit>
+    void for_each_whole(Visit&& visit) const {
+        std::size_t begin = 0;
+        for (Symbol symbol = 0; symbol < lengths_.size(); ++symbol) {
+            const std::string_view bytes = all_bytes_.substr(begin, lengths_[symbol]);
+            begin += bytes.size();
+            if (ids_[symbol] != kNoId && is_made_[symbol] != 0) visit(bytes, ids_[symbol]);
+        }
+    }
+
     // Appends the ids of the word. Throws std::invalid_argument that names a token without an id.
     void encode(std::string_view word, IdBuffer& ids) const;
 
 private:
     // The 256 bytes, then the token of each merge: a symbol is younger than those it consists of.
     using Symbol = MergeIndex::Symbol;
-    // Whether the two, side by side, stay as they are under the merges that make symbols below the limit.
-    bool go_together(Symbol left, Symbol right, Symbol limit) const;
     bool may_touch(char left, char right) const {
         const std::size_t pair = std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right);
         return (touching_[pair / 64] >> pair % 64 & 1) != 0;
     }
-    // Writes the symbols of the word to `symbols`, which has room for one a byte; how many there are. Places is
-    // a set of places in the word.
+    // Both write the symbols of the word to `symbols`, which has room for one a byte, and return how many
+    // there are. Places is a set of places in the word.
+    std::size_t join_pairs(std::string_view word, Symbol* symbols) const;
     template <class Places>
     std::size_t spell(std::string_view word, Symbol* symbols, Places& dead_ends) const;
     void append(const Symbol* symbols, std::size_t num_symbols, IdBuffer& ids) const;
 
     std::string token_bytes(Symbol symbol) const;
 
+    static constexpr TokenId kNoId = 0xFFFFFFFF;
+
     ZeroedArray<char> block_;  // holds all that follows
     MergeIndex merges_;
     TokenTrie trie_;
     std::span<const std::uint64_t> touching_;  // by pairs of bytes: do they stand side by side in some token?
     std::span<const std::uint32_t> lengths_;   // of the symbols, in bytes
-    std::span<const TokenId> ids_;             // of the symbols
+    std::span<const TokenId> ids_;             // of the symbols; kNoId: the vocabulary lacks it
+    std::span<const char> is_made_;            // by symbols: do the merges make it of its bytes?
+    std::string_view all_bytes_;               // of the symbols, one after the other
 };
 
 }  // namespace groundup

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -32,9 +33,15 @@ public:
         return spelling.is_inside() ? spelling.ids.data() : many_ids_.data() + spelling.ids[0];
     }
 
+    // Room for so many words at once.
+    void reserve(std::size_t num_words) {
+        if (words_.size() == 0) words_ = WordTable<Spelling>(std::bit_ceil(num_words * 3 / 2));
+    }
     // Remembers the ids [first, last) of a word that is not there. Forgets everything first if it would pass the limit.
     const Spelling& insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
                            const TokenId* last);
+
+    bool is_prepared = false;  // whether Encoder::prepare has seen it
 
 private:
     static constexpr std::size_t kFirstSlots = 4096;

@@ -78,7 +78,7 @@ public:
     std::size_t size() const { return size_; }
     std::size_t size_bytes() const { return slots_.size() * sizeof(Slot) + long_words_.capacity(); }
     // Whether the next new word makes it grow, to the size that follows.
-    bool is_full() const { return size_ + 1 > slots_.size() / 8 * 5; }
+    bool is_full() const { return size_ + 1 > slots_.size() / 4 * 3; }
     std::size_t next_size_bytes() const { return size_bytes() + slots_.size() * sizeof(Slot) * (kGrowth - 1); }
 
 private:
