@@ -12,28 +12,34 @@ namespace groundup {
 namespace {
 
 constexpr std::size_t kMergesPerReport = 64;
+constexpr std::size_t kPlacesPerReport = std::size_t{1} << 20;
+constexpr std::size_t kPositionsPerReport = std::size_t{1} << 24;
 
 // How many places ahead memory is asked for: first the row, then the count, which the row's notes lead to.
 constexpr std::size_t kRowAhead = 16;
 constexpr std::size_t kCountAhead = 8;
+
+std::invalid_argument known_merge_error(std::size_t number, const char* does, const std::string& token,
+                                        const char* what) {
+    return std::invalid_argument("merge " + std::to_string(number) + does + quote_bytes(token) + what);
+}
 
 }  // namespace
 
 std::vector<Merge> MergeLearner::learn(const std::vector<Merge>& known, const Limits& limits,
                                        const Progress& progress) {
     const std::vector<SymbolPair> known_pairs = number_known(known);
-    const auto merge_and_report = [&](SymbolPair pair) {
+    collect_pairs(progress);
+    for (const SymbolPair& pair : known_pairs) {
         merge(pair);
-        if (progress && merges_.size() % kMergesPerReport == 0) progress(merges_.size());
-    };
-    collect_pairs();
-    if (progress) progress(0);
-    for (const SymbolPair& pair : known_pairs) merge_and_report(pair);
+        report_now_and_then(progress);
+    }
     MergeQueue queue(pairs_, tokens_, std::max<std::uint64_t>(limits.min_frequency, 1), limits.max_token_bytes);
     while (merges_.size() < limits.num_merges) {
         const PairIndex best = queue.next();
         if (best == PairCounts::kNone) break;
-        merge_and_report({pairs_[best].left, pairs_[best].right});
+        merge({pairs_[best].left, pairs_[best].right});
+        report_now_and_then(progress);
     }
     if (progress) progress(merges_.size());
     std::vector<Merge> merges;
@@ -42,30 +48,33 @@ std::vector<Merge> MergeLearner::learn(const std::vector<Merge>& known, const Li
     return merges;
 }
 
+// After 64 merges, and sooner where they are much work.
+void MergeLearner::report_now_and_then(const Progress& progress) {
+    if (merges_.size() % kMergesPerReport != 0 && places_since_report_ < kPlacesPerReport) return;
+    places_since_report_ = 0;
+    if (progress) progress(merges_.size());
+}
+
 // The symbols that the merges join, numbered as `merge` will number what they make.
 std::vector<MergeLearner::SymbolPair> MergeLearner::number_known(const std::vector<Merge>& known) const {
     std::unordered_map<std::string, Symbol> symbols;
     for (Symbol byte = 0; byte < tokens_.size(); ++byte) symbols.emplace(tokens_.bytes(byte), byte);
     std::vector<SymbolPair> pairs;
     for (const auto& [left, right] : known) {
-        const std::string name = "merge " + std::to_string(pairs.size()) + " (" + quote_bytes(left) + ", " +
-                                 quote_bytes(right) + ")";
         const auto symbol_of = [&](const std::string& part) {
             const auto found = symbols.find(part);
             if (found != symbols.end()) return found->second;
-            throw std::invalid_argument(name + " joins " + quote_bytes(part) +
-                                        ", which is neither a byte nor made by an earlier merge");
+            throw known_merge_error(pairs.size(), " joins ", part, ", which is neither a byte nor made by an earlier one");
         };
         pairs.push_back({symbol_of(left), symbol_of(right)});
         if (!symbols.emplace(left + right, static_cast<Symbol>(symbols.size())).second) {
-            throw std::invalid_argument(name + " makes " + quote_bytes(left + right) +
-                                        ", which an earlier merge makes already");
+            throw known_merge_error(pairs.size() - 1, " makes ", left + right, ", which an earlier one makes already");
         }
     }
     return pairs;
 }
 
-void MergeLearner::collect_pairs() {
+void MergeLearner::collect_pairs(const Progress& progress) {
     rows_.number_words();
     const SymbolRow& row = rows_.row();
     // Pairs of bytes, by number: first how many there are, then their places in lists of just that length.
@@ -73,6 +82,7 @@ void MergeLearner::collect_pairs() {
     const auto for_each_pair = [&](auto&& visit) {
         std::uint32_t word = 0;
         for (Position p = 1; p + 1 < row.size(); ++p) {
+            if (progress && p % kPositionsPerReport == 0) progress(0);
             if (row.at(p) == SymbolRow::kBoundary) {
                 ++word;
             } else if (row.at(p + 1) != SymbolRow::kBoundary) {
@@ -104,13 +114,16 @@ void MergeLearner::merge(SymbolPair symbols) {
     if (index == PairCounts::kNone) return;  // a known merge, in a text that has no use for it
     before_.clear(tokens_.size());
     after_.clear(tokens_.size());
+    places_since_report_ += pairs_[index].num_places;
     join_all(pairs_[index], joined);
     drop(pairs_[index]);
+    for (const Neighbours::Neighbour& n : before_.all()) pairs_.prefetch(n.symbol, joined);
+    for (const Neighbours::Neighbour& n : after_.all()) pairs_.prefetch(joined, n.symbol);
     for (Neighbours::Neighbour& n : before_.all()) add_pair({n.symbol, joined}, n);
     for (Neighbours::Neighbour& n : after_.all()) add_pair({joined, n.symbol}, n);
     before_.hand_out_places();
     after_.hand_out_places();
-    // Only now: among the new pairs are some of two joined symbols, which take away from others of them.
+    // Only now: a pair of two joined symbols takes away from the pairs of one of them, which must be there.
     for (const Neighbours::Neighbour& n : before_.all()) pairs_.prefetch(n.symbol, left);
     for (const Neighbours::Neighbour& n : after_.all()) pairs_.prefetch(right, n.symbol);
     for (const Neighbours::Neighbour& n : before_.all()) lower_count({n.symbol, left}, n.count);

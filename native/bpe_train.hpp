@@ -60,7 +60,8 @@ private:
     using PairIndex = PairCounts::Index;
 
     std::vector<SymbolPair> number_known(const std::vector<Merge>& known) const;
-    void collect_pairs();
+    void collect_pairs(const Progress& progress);
+    void report_now_and_then(const Progress& progress);
     void merge(SymbolPair symbols);
     void join_all(const CountedPair& pair, Symbol joined);
     void add_pair(SymbolPair symbols, Neighbours::Neighbour& neighbour);
@@ -74,6 +75,7 @@ private:
     PairCounts pairs_;
     Neighbours before_;  // of the occurrences of the pair that is merged
     Neighbours after_;
+    std::size_t places_since_report_ = 0;
 };
 
 }  // namespace groundup

@@ -5,8 +5,8 @@
 // merged: those below a floor stay out of the heap, and the floor is lowered when the heap is empty.
 #pragma once
 
-#include <cstdint>
 #include <algorithm>
+#include <cstdint>
 #include <queue>
 #include <vector>
 
@@ -42,7 +42,7 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t kFloorRatio = 4;
+    static constexpr std::uint64_t kFloorRatio = 2;
 
     struct Candidate {
         std::uint64_t count;  // when it was put there
@@ -70,7 +70,7 @@ private:
     }
 
     void note_new_pairs() {
-        for (; num_noted_ < pairs_.size(); ++num_noted_) push(static_cast<Index>(num_noted_));
+        for (; num_noted_ < pairs_.size(); ++num_noted_) push(num_noted_);
     }
 
     // False when no pair is left. With the heap empty, all pairs that may be merged are below the floor.
@@ -90,7 +90,7 @@ private:
     std::uint64_t lowest_floor_;
     std::size_t max_token_bytes_;
     const TokenBytes& tokens_;
-    std::size_t num_noted_ = 0;
+    Index num_noted_ = 0;
     std::priority_queue<Candidate, std::vector<Candidate>, Later> heap_;
 };
 

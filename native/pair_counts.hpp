@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "place_store.hpp"
@@ -28,10 +29,12 @@ public:
 
     // Its number: they come without gaps. The pair must not be here yet.
     Index add(const CountedPair& pair) {
-        if ((pairs_.size() + 1) * 2 > slots_.size()) grow();
-        pairs_.push_back(pair);
-        insert(static_cast<Index>(pairs_.size() - 1));
-        return static_cast<Index>(pairs_.size() - 1);
+        if ((std::size_t{size_} + 1) * 2 > slots_.size()) grow();
+        const Index index = size_++;
+        if (index % kBlockPairs == 0) blocks_.push_back(std::make_unique_for_overwrite<CountedPair[]>(kBlockPairs));
+        (*this)[index] = pair;
+        insert(index);
+        return index;
     }
 
     // The number of the pair, or kNone.
@@ -40,7 +43,7 @@ public:
         for (std::size_t i = place(hash);; i = (i + 1) & (slots_.size() - 1)) {
             const Slot slot = slots_[i];
             if (slot.number == 0) return kNone;
-            const CountedPair& pair = pairs_[slot.number - 1];
+            const CountedPair& pair = (*this)[slot.number - 1];
             if (slot.tag == tag(hash) && pair.left == left && pair.right == right) return slot.number - 1;
         }
     }
@@ -48,11 +51,13 @@ public:
     // For a `find` that comes later.
     void prefetch(Symbol left, Symbol right) const { __builtin_prefetch(&slots_[place(hash_of(left, right))]); }
 
-    std::size_t size() const { return pairs_.size(); }
-    CountedPair& operator[](Index index) { return pairs_[index]; }
-    const CountedPair& operator[](Index index) const { return pairs_[index]; }
+    Index size() const { return size_; }
+    CountedPair& operator[](Index index) { return blocks_[index / kBlockPairs][index % kBlockPairs]; }
+    const CountedPair& operator[](Index index) const { return blocks_[index / kBlockPairs][index % kBlockPairs]; }
 
 private:
+    static constexpr std::size_t kBlockPairs = 1024;
+
     struct Slot {
         std::uint32_t tag;     // the upper half of the hash: a different one saves the look at the pair
         std::uint32_t number;  // index + 1; 0: nothing is here
@@ -66,7 +71,7 @@ private:
     std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
 
     void insert(Index index) {
-        const std::uint64_t hash = hash_of(pairs_[index].left, pairs_[index].right);
+        const std::uint64_t hash = hash_of((*this)[index].left, (*this)[index].right);
         std::size_t i = place(hash);
         while (slots_[i].number != 0) i = (i + 1) & (slots_.size() - 1);
         slots_[i] = {tag(hash), index + 1};
@@ -74,10 +79,12 @@ private:
 
     void grow() {
         slots_ = ZeroedArray<Slot>(slots_.size() * 2);
-        for (Index i = 0; i < pairs_.size(); ++i) insert(i);
+        for (Index i = 0; i < size_; ++i) insert(i);
     }
 
-    std::vector<CountedPair> pairs_;
+    // In blocks, so that growing needs no memory for a copy, and a pair stays where it is.
+    std::vector<std::unique_ptr<CountedPair[]>> blocks_;
+    Index size_ = 0;
     ZeroedArray<Slot> slots_;  // a power of two of them, at most half in use
 };
 

@@ -16,7 +16,8 @@
 
 namespace groundup {
 
-template <class Value>
+// kMostPercent: of the slots in use. More saves memory, fewer save steps when a word is not there.
+template <class Value, std::size_t kMostPercent = 50>
 class WordTable {
 public:
     // num_slots: a power of two, at least 2.
@@ -76,7 +77,7 @@ public:
     std::size_t size() const { return size_; }
     std::size_t size_bytes() const { return slots_.size() * sizeof(Slot) + long_words_.capacity(); }
     // Whether the next new word makes it grow, to the size that follows.
-    bool is_full() const { return size_ + 1 > slots_.size() / 2; }
+    bool is_full() const { return (size_ + 1) * 100 > slots_.size() * kMostPercent; }
     std::size_t next_size_bytes() const { return size_bytes() + slots_.size() * sizeof(Slot) * (growth() - 1); }
 
 private:
