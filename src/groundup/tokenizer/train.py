@@ -66,10 +66,10 @@ def train_bpe(
     that cannot be read or are not UTF-8 (with the byte offset).
     """
     how = Learning(merges, min_frequency, max_token_length)
-    sources = expand_paths(paths)
-    sizes = [Path(source).stat().st_size if is_plain_text(source) else None for source in sources]
     trainer = BpeTrainer(special_tokens, pattern=pattern, num_threads=num_threads, progress=progress)
     how.num_merges(vocab_size, trainer.special_tokens)
+    sources = expand_paths(paths)
+    sizes = [Path(source).stat().st_size if is_plain_text(source) else None for source in sources]
     trainer.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
     for source in sources:
         trainer.add_file(source, text_field=text_field)
