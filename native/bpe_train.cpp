@@ -12,8 +12,8 @@ namespace groundup {
 namespace {
 
 constexpr std::size_t kMergesPerReport = 64;
-constexpr std::size_t kPlacesPerReport = std::size_t{1} << 20;
-constexpr std::size_t kPositionsPerReport = std::size_t{1} << 24;
+constexpr std::size_t kPlacesPerReport = std::size_t{1} << 17;
+constexpr std::size_t kPositionsPerReport = std::size_t{1} << 22;
 
 // How many places ahead memory is asked for: first the row, then the count, which the row's notes lead to.
 constexpr std::size_t kRowAhead = 16;
@@ -28,31 +28,25 @@ std::invalid_argument known_merge_error(std::size_t number, const char* does, co
 
 std::vector<Merge> MergeLearner::learn(const std::vector<Merge>& known, const Limits& limits,
                                        const Progress& progress) {
+    progress_ = progress;
     const std::vector<SymbolPair> known_pairs = number_known(known);
-    collect_pairs(progress);
-    for (const SymbolPair& pair : known_pairs) {
-        merge(pair);
-        report_now_and_then(progress);
-    }
+    collect_pairs();
+    for (const SymbolPair& pair : known_pairs) merge(pair);
     MergeQueue queue(pairs_, tokens_, std::max<std::uint64_t>(limits.min_frequency, 1), limits.max_token_bytes);
     while (merges_.size() < limits.num_merges) {
         const PairIndex best = queue.next();
         if (best == PairCounts::kNone) break;
         merge({pairs_[best].left, pairs_[best].right});
-        report_now_and_then(progress);
     }
-    if (progress) progress(merges_.size());
+    report();
     std::vector<Merge> merges;
     merges.reserve(merges_.size());
     for (const auto& [left, right] : merges_) merges.emplace_back(tokens_.bytes(left), tokens_.bytes(right));
     return merges;
 }
 
-// After 64 merges, and sooner where they are much work.
-void MergeLearner::report_now_and_then(const Progress& progress) {
-    if (merges_.size() % kMergesPerReport != 0 && places_since_report_ < kPlacesPerReport) return;
-    places_since_report_ = 0;
-    if (progress) progress(merges_.size());
+void MergeLearner::report() const {
+    if (progress_) progress_(merges_.size());
 }
 
 // The symbols that the merges join, numbered as `merge` will number what they make.
@@ -74,7 +68,7 @@ std::vector<MergeLearner::SymbolPair> MergeLearner::number_known(const std::vect
     return pairs;
 }
 
-void MergeLearner::collect_pairs(const Progress& progress) {
+void MergeLearner::collect_pairs() {
     rows_.number_words();
     const SymbolRow& row = rows_.row();
     // Pairs of bytes, by number: first how many there are, then their places in lists of just that length.
@@ -82,7 +76,7 @@ void MergeLearner::collect_pairs(const Progress& progress) {
     const auto for_each_pair = [&](auto&& visit) {
         std::uint32_t word = 0;
         for (Position p = 1; p + 1 < row.size(); ++p) {
-            if (progress && p % kPositionsPerReport == 0) progress(0);
+            if (p % kPositionsPerReport == 0) report();
             if (row.at(p) == SymbolRow::kBoundary) {
                 ++word;
             } else if (row.at(p + 1) != SymbolRow::kBoundary) {
@@ -109,12 +103,19 @@ void MergeLearner::collect_pairs(const Progress& progress) {
 void MergeLearner::merge(SymbolPair symbols) {
     const auto [left, right] = symbols;
     const Symbol joined = tokens_.add(tokens_.bytes(left) + tokens_.bytes(right));
-    merges_.push_back(symbols);
     const PairIndex index = pairs_.find(left, right);
-    if (index == PairCounts::kNone) return;  // a known merge, in a text that has no use for it
-    before_.clear(tokens_.size());
-    after_.clear(tokens_.size());
-    places_since_report_ += pairs_[index].num_places;
+    // There is none for a known merge that the text has no use for.
+    if (index != PairCounts::kNone) merge_pair(index, joined);
+    merges_.push_back(symbols);
+    if (merges_.size() % kMergesPerReport == 0) report();
+}
+
+void MergeLearner::merge_pair(PairIndex index, Symbol joined) {
+    const Symbol left = pairs_[index].left;
+    const Symbol right = pairs_[index].right;
+    const std::size_t num_places = pairs_[index].num_places;
+    before_.clear(tokens_.size(), num_places);
+    after_.clear(tokens_.size(), num_places);
     join_all(pairs_[index], joined);
     drop(pairs_[index]);
     for (const Neighbours::Neighbour& n : before_.all()) pairs_.prefetch(n.symbol, joined);
@@ -135,6 +136,7 @@ void MergeLearner::join_all(const CountedPair& pair, Symbol joined) {
     const std::uint32_t left_length = tokens_.length(pair.left);
     const std::uint32_t joined_length = tokens_.length(joined);
     for (std::size_t i = 0; i < pair.num_places; ++i) {
+        if (++num_visited_ % kPlacesPerReport == 0) report();
         if (i + kRowAhead < pair.num_places) rows_.prefetch_row(pair.places[i + kRowAhead]);
         if (i + kCountAhead < pair.num_places) rows_.prefetch_count(pair.places[i + kCountAhead]);
         const Position p = pair.places[i];

@@ -60,9 +60,10 @@ private:
     using PairIndex = PairCounts::Index;
 
     std::vector<SymbolPair> number_known(const std::vector<Merge>& known) const;
-    void collect_pairs(const Progress& progress);
-    void report_now_and_then(const Progress& progress);
+    void report() const;
+    void collect_pairs();
     void merge(SymbolPair symbols);
+    void merge_pair(PairIndex index, Symbol joined);
     void join_all(const CountedPair& pair, Symbol joined);
     void add_pair(SymbolPair symbols, Neighbours::Neighbour& neighbour);
     void lower_count(SymbolPair symbols, std::uint64_t count);
@@ -75,7 +76,8 @@ private:
     PairCounts pairs_;
     Neighbours before_;  // of the occurrences of the pair that is merged
     Neighbours after_;
-    std::size_t places_since_report_ = 0;
+    Progress progress_;
+    std::size_t num_visited_ = 0;  // places, of all merges
 };
 
 }  // namespace groundup

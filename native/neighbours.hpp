@@ -19,12 +19,13 @@ public:
         Position* next_place;  // of the list that `hand_out` fills
     };
 
-    // Forgets all; symbols below num_symbols can be noted.
-    void clear(std::size_t num_symbols) {
+    // Forgets all. Then symbols below num_symbols can be noted, so many times at most.
+    void clear(std::size_t num_symbols, std::size_t num_notes) {
         for (const Neighbour& neighbour : neighbours_) number_of_[neighbour.symbol] = 0;
         number_of_.resize(num_symbols);
         neighbours_.clear();
         occurrences_.clear();
+        occurrences_.reserve(num_notes);  // pages never written to take no memory
     }
 
     void note(Symbol symbol, Position position, std::uint64_t count) {
