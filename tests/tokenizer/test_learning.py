@@ -176,7 +176,7 @@ def test_the_core_checks_known_merges_too():
 
 
 def test_room_for_the_known_merges():
-    with pytest.raises(TokenizerError, match="vocab_size is 258; it must be at least 259: .* 1 special .* 2 merges"):
+    with pytest.raises(TokenizerError, match=r"vocab_size is 258; it must be at least 259: .* 1 special .* 2 merges"):
         train_bpe("not/read", 258, ["<x>"], merges=ALL_MERGES[:2])
     assert train_bpe_from_counts({}, 259, ["<x>"], merges=ALL_MERGES[:2])[1] == ALL_MERGES[:2]
 
