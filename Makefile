@@ -43,6 +43,7 @@ check: $(VENV)/.installed-dev  ## lint, format, types
 	scripts/check
 
 bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv of its own)
+	$(BIN)/python benchmarks/tokenizer.py
 	$(BIN)/python benchmarks/train.py
 
 clean:  ## remove the environment and all build products

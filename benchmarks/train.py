@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.contest import Limits, Task, run_contest
 from bench.plot import plot_training
-from bench.results import FOLDER, result_name, write_results
+from bench.results import FOLDER, keep_results
 from bench.table import training_table
 
 from groundup.environment import describe, has_fast_bf16, usable_cores
@@ -66,12 +66,7 @@ def main() -> None:
         if precision == "bf16" and not record["bf16_in_hardware"]:
             print("This processor has no bf16 instructions and imitates them: few steps, and no guide to one that has.")
     folder = options.out or (None if options.quick else FOLDER)
-    if folder is None:
-        print("\nA quick run shows that everything works; its numbers mean nothing and are not kept.")
-        return
-    path = write_results(folder, result_name(record["date"], record["machine"]["processor"], "train"), record)
-    plot_training(record, path.with_suffix(".png"))
-    print(f"\n{path} and its plot")
+    print(f"\n{keep_results(record, plot_training, folder)}")
 
 
 def make_ids(vocab_size: int, batch_size: int, context_length: int) -> list[list[int]]:

@@ -7,10 +7,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
-#include <memory>
+#include <new>
 
 #include "bpe_encode.hpp"
 #include "errors.hpp"
@@ -86,15 +87,43 @@ std::vector<std::string_view> to_views(const std::vector<nb::bytes>& items) {
     return views;
 }
 
-nb::list to_list(const Ids& ids) {
-    nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(ids.size())));
-    if (!list) throw nb::python_error();
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        PyObject* const number = PyLong_FromUnsignedLong(ids[i]);
-        if (number == nullptr) throw nb::python_error();
-        PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), number);
+// A Python int for each small id, made when it is first needed: a list of ids then takes references only.
+class ReadyInts {
+public:
+    // A new reference to each. Needs the GIL.
+    nb::list list(const Ids& ids) {
+        nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(ids.size())));
+        if (!list) throw nb::python_error();
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            PyList_SetItem(list.ptr(), static_cast<Py_ssize_t>(i), number(ids[i]));
+        }
+        return nb::cast<nb::list>(list);
     }
-    return nb::cast<nb::list>(list);
+
+private:
+    static constexpr std::size_t kMost = std::size_t{1} << 18;
+
+    PyObject* number(TokenId id) {
+        if (id < ints_.size() && ints_[id] != nullptr) {
+            Py_INCREF(ints_[id]);
+            return ints_[id];
+        }
+        PyObject* const number = PyLong_FromUnsignedLong(id);
+        if (number == nullptr) throw nb::python_error();
+        if (id < kMost) {
+            if (id >= ints_.size()) ints_.resize(std::size_t{id} + 1);
+            Py_INCREF(number);
+            ints_[id] = number;
+        }
+        return number;
+    }
+
+    std::vector<PyObject*> ints_;  // never given back: they live as long as the process
+};
+
+nb::list to_list(const Ids& ids) {
+    static ReadyInts ready;
+    return ready.list(ids);
 }
 
 IdArray to_array(Ids&& ids) {
@@ -130,13 +159,22 @@ std::string_view text_view(nb::handle text) {
     return bytes;
 }
 
-Ids encode(const Encoder& encoder, nb::handle text, bool special) {
+Ids encode(const Encoder& encoder, nb::handle text, bool special, std::size_t num_threads) {
     const std::string_view bytes = text_view(text);
     return without_gil(bytes.size() > kShortText, [&] {
         Ids ids;
-        encoder.encode(bytes, special, ids);
+        encoder.encode(bytes, special, num_threads, check_signals, ids);
         return ids;
     });
+}
+
+// The same ids as numbers of 16 bits.
+nb::ndarray<nb::numpy, std::uint16_t, nb::ndim<1>> to_array_16(const Ids& ids) {
+    auto* const data = static_cast<std::uint16_t*>(std::malloc(ids.size() * sizeof(std::uint16_t) + 1));
+    if (data == nullptr) throw std::bad_alloc();
+    std::copy(ids.begin(), ids.end(), data);
+    const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+    return {data, {ids.size()}, owner};
 }
 
 std::vector<Ids> encode_batch(const Encoder& encoder, const nb::list& texts, bool special, std::size_t num_threads) {
@@ -150,37 +188,68 @@ std::vector<Ids> encode_batch(const Encoder& encoder, const nb::list& texts, boo
     return without_gil(true, [&] { return encoder.encode_batch(views, special, num_threads, check_signals); });
 }
 
-// The bytes of an array of one type, if the ids are one.
 template <class Id>
-std::optional<std::string> decode_array(const Encoder& encoder, nb::handle ids) {
-    nb::ndarray<nb::ro, const Id, nb::ndim<1>, nb::device::cpu> array;
-    if (!nb::try_cast(ids, array, false)) return std::nullopt;
-    return without_gil(array.size() > kShortText, [&] {
-        return encoder.decode(array.data(), array.size(), static_cast<std::ptrdiff_t>(array.stride(0)));
-    });
+nb::bytes decode_ids(const Encoder& encoder, Strided<Id> ids) {
+    const bool is_long = ids.size > kShortText;
+    const std::size_t size = without_gil(is_long, [&] { return encoder.decoded_size(ids); });
+    const nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+    if (!bytes) throw nb::python_error();
+    char* const data = PyBytes_AsString(bytes.ptr());
+    without_gil(is_long, [&] { encoder.decode(ids, data, size); });
+    return nb::cast<nb::bytes>(bytes);
 }
 
-std::string decode_list(const Encoder& encoder, const nb::sequence& ids) {
-    std::vector<std::int64_t> numbers;
-    for (const nb::handle id : ids) {
-        std::int64_t number = 0;
-        if (!nb::try_cast(id, number)) {
-            throw std::invalid_argument("id " + std::string(nb::repr(id).c_str()) + " is not in the vocabulary");
-        }
-        numbers.push_back(number);
+// The bytes of an array of one type, if the ids are one.
+template <class Id>
+std::optional<nb::bytes> decode_array(const Encoder& encoder, nb::handle ids) {
+    nb::ndarray<nb::ro, const Id, nb::ndim<1>, nb::device::cpu> array;
+    if (!nb::try_cast(ids, array, false)) return std::nullopt;
+    return decode_ids(encoder,
+                      Strided<Id>{array.data(), array.size(), static_cast<std::ptrdiff_t>(array.stride(0))});
+}
+
+std::int64_t to_id(nb::handle id) {
+    std::int64_t number = 0;
+    if (!nb::try_cast(id, number)) {
+        throw std::invalid_argument("id " + std::string(nb::repr(id).c_str()) + " is not in the vocabulary");
     }
-    return encoder.decode(numbers.data(), numbers.size(), 1);
+    return number;
 }
 
 nb::bytes decode(const Encoder& encoder, nb::handle ids) {
     if (nb::isinstance<nb::list>(ids) || nb::isinstance<nb::tuple>(ids)) {
-        return to_bytes(decode_list(encoder, nb::borrow<nb::sequence>(ids)));
+        std::vector<std::int64_t> numbers;
+        for (const nb::handle id : nb::borrow<nb::sequence>(ids)) numbers.push_back(to_id(id));
+        return decode_ids(encoder, Strided<std::int64_t>{numbers.data(), numbers.size()});
     }
-    std::optional<std::string> bytes = decode_array<std::uint16_t>(encoder, ids);
+    std::optional<nb::bytes> bytes = decode_array<std::uint16_t>(encoder, ids);
     if (!bytes) bytes = decode_array<std::uint32_t>(encoder, ids);
     if (!bytes) bytes = decode_array<std::int64_t>(encoder, ids);
     if (!bytes) throw nb::type_error("ids must be a list of int or a 1-D array of uint16, uint32 or int64");
-    return to_bytes(*bytes);
+    return *bytes;
+}
+
+// For each id of the text where it begins and ends: in bytes of its UTF-8, or in characters, of which one that
+// several ids share belongs to each of them.
+std::vector<std::pair<std::size_t, std::size_t>> spans(const Encoder& encoder, nb::handle text, const nb::list& ids,
+                                                       bool in_characters) {
+    const std::string_view bytes = text_view(text);
+    std::vector<std::pair<std::size_t, std::size_t>> spans;
+    std::size_t byte = 0;
+    std::size_t character = 0;  // how many characters begin before `byte`
+    for (const nb::handle id : ids) {
+        const std::size_t end = byte + encoder.num_bytes(static_cast<TokenId>(to_id(id)));
+        if (end > bytes.size()) throw std::invalid_argument("the ids stand for more bytes than the text has");
+        const std::size_t begin_character = character - (byte < bytes.size() && is_continuation(bytes[byte]) ? 1 : 0);
+        for (std::size_t i = byte; i < end; ++i) character += is_continuation(bytes[i]) ? 0 : 1;
+        if (in_characters) {
+            spans.emplace_back(begin_character, character);
+        } else {
+            spans.emplace_back(byte, end);
+        }
+        byte = end;
+    }
+    return spans;
 }
 
 // A stream together with the Python object of its encoder, which must live as long.
@@ -280,11 +349,29 @@ void define_encoder(nb::module_& module) {
              "tokens"_a, "merges"_a, "special_tokens"_a, "cache_bytes"_a = std::size_t{64} << 20, nb::kw_only(),
              "ignore_merges"_a = false)
         .def("encode",
-             [](const Encoder& self, nb::handle text, bool special) { return to_list(encode(self, text, special)); },
-             "text"_a, "special"_a)
+             [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
+                 return to_list(encode(self, text, special, num_threads));
+             },
+             "text"_a, "special"_a, "num_threads"_a = 1)
         .def("encode_array",
-             [](const Encoder& self, nb::handle text, bool special) { return to_array(encode(self, text, special)); },
-             "text"_a, "special"_a)
+             [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
+                 return to_array(encode(self, text, special, num_threads));
+             },
+             "text"_a, "special"_a, "num_threads"_a = 1)
+        .def("encode_array_16",
+             [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
+                 return to_array_16(encode(self, text, special, num_threads));
+             },
+             "text"_a, "special"_a, "num_threads"_a = 1)
+        .def("count_tokens",
+             [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
+                 const std::string_view bytes = text_view(text);
+                 return without_gil(bytes.size() > kShortText, [&] {
+                     return self.count(bytes, special, num_threads, check_signals);
+                 });
+             },
+             "text"_a, "special"_a, "num_threads"_a = 1)
+        .def("spans", &spans, "text"_a, "ids"_a, "in_characters"_a)
         .def("encode_batch",
              [](const Encoder& self, const nb::list& texts, bool special, std::size_t num_threads) {
                  nb::list lists;

@@ -1,9 +1,12 @@
 #include "bpe_encode.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "errors.hpp"
 #include "parallel.hpp"
@@ -27,23 +30,6 @@ std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
 
 }  // namespace
 
-void WordCache::insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
-                       const TokenId* last) {
-    const std::size_t table_bytes = table_.is_full() ? table_.next_size_bytes() : table_.size_bytes();
-    if (table_bytes + many_ids_.capacity() * sizeof(TokenId) > limit_bytes_) {
-        table_ = WordTable<Spelling>(kFirstSlots);
-        std::vector<TokenId>().swap(many_ids_);
-    }
-    Spelling& spelling = table_.at(word, key, hash);
-    spelling.count = static_cast<std::uint32_t>(last - first);
-    if (spelling.count <= Spelling::kMostInside) {
-        std::copy(first, last, spelling.ids.begin());
-    } else {
-        spelling.ids[0] = static_cast<TokenId>(many_ids_.size());
-        many_ids_.insert(many_ids_.end(), first, last);
-    }
-}
-
 Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
                  const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges)
     : speller_(tokens, merges), specials_(bytes_of(special_tokens)), most_caches_(default_num_threads()) {
@@ -62,41 +48,70 @@ Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& mer
 }
 
 void Encoder::add_token_bytes(const std::vector<Token>& tokens) {
-    const std::size_t dense = tokens.size() * 4 + 65536;
+    const std::size_t dense = tokens.size() * 4 + 65536;  // ids far above the number of tokens are kept apart
+    std::size_t size = lengths_.size();
+    for (const Token& token : tokens) {
+        if (token.second < dense) size = std::max(size, std::size_t{token.second} + 1);
+    }
+    heads_.resize(size);
+    lengths_.resize(size, kUnknown);
     for (const auto& [bytes, id] : tokens) {
-        if (id < dense && id >= spans_.size()) spans_.resize(std::size_t{id} + 1);
-        Span& span = id < spans_.size() ? spans_[id] : distant_spans_[id];
-        span = {all_bytes_.size(), static_cast<std::uint32_t>(bytes.size()), true};
-        all_bytes_ += bytes;
+        const bool is_short = id < size && !bytes.empty() && bytes.size() <= kHeadBytes;
+        if (is_short) {
+            heads_[id].fill(0);
+            std::copy(bytes.begin(), bytes.end(), heads_[id].begin());
+        } else {
+            long_tokens_[id] = bytes;
+        }
+        if (id < size) lengths_[id] = is_short ? static_cast<std::uint8_t>(bytes.size()) : kLong;
     }
 }
 
 std::string_view Encoder::token_bytes(std::int64_t id) const {
-    const Span* span = nullptr;
-    if (id >= 0 && static_cast<std::uint64_t>(id) < spans_.size()) {
-        span = &spans_[static_cast<std::size_t>(id)];
-    } else if (id >= 0 && id <= 0xFFFFFFFF) {
-        const auto found = distant_spans_.find(static_cast<TokenId>(id));
-        if (found != distant_spans_.end()) span = &found->second;
+    const std::uint8_t length = length_code(id);
+    if (length != kUnknown && length != kLong) return {heads_[static_cast<std::size_t>(id)].data(), length};
+    if (id >= 0 && id <= 0xFFFFFFFF) {
+        const auto found = long_tokens_.find(static_cast<TokenId>(id));
+        if (found != long_tokens_.end()) return found->second;
     }
-    if (span == nullptr || !span->exists) {
-        throw std::invalid_argument("id " + std::to_string(id) + " is not in the vocabulary");
-    }
-    return {all_bytes_.data() + span->begin, span->length};
+    throw std::invalid_argument("id " + std::to_string(id) + " is not in the vocabulary");
 }
 
 template <class Id>
-std::string Encoder::decode(const Id* ids, std::size_t size, std::ptrdiff_t stride) const {
-    std::string bytes;
-    bytes.reserve(size * 4);
-    const auto count = static_cast<std::ptrdiff_t>(size);
-    for (std::ptrdiff_t i = 0; i < count; ++i) bytes += token_bytes(static_cast<std::int64_t>(ids[i * stride]));
-    return bytes;
+std::size_t Encoder::decoded_size(Strided<Id> ids) const {
+    std::size_t num_bytes = 0;
+    for (std::size_t i = 0; i < ids.size; ++i) {
+        const std::uint8_t length = length_code(ids[i]);
+        num_bytes += length == kUnknown || length == kLong ? token_bytes(ids[i]).size() : length;
+    }
+    return num_bytes;
 }
 
-template std::string Encoder::decode(const std::uint16_t*, std::size_t, std::ptrdiff_t) const;
-template std::string Encoder::decode(const std::uint32_t*, std::size_t, std::ptrdiff_t) const;
-template std::string Encoder::decode(const std::int64_t*, std::size_t, std::ptrdiff_t) const;
+template <class Id>
+void Encoder::decode(Strided<Id> ids, char* bytes, std::size_t num_bytes) const {
+    const char* const end = bytes + num_bytes;
+    for (std::size_t i = 0; i < ids.size; ++i) {
+        const std::uint8_t length = length_code(ids[i]);
+        const bool is_short = length != kUnknown && length != kLong;
+        if (is_short && end - bytes >= static_cast<std::ptrdiff_t>(kHeadBytes)) {
+            // What is too much is written over by the next token.
+            std::memcpy(bytes, heads_[static_cast<std::size_t>(ids[i])].data(), kHeadBytes);
+            bytes += length;
+        } else {
+            const std::string_view token = token_bytes(ids[i]);
+            if (token.size() > static_cast<std::size_t>(end - bytes)) break;
+            bytes = std::copy(token.begin(), token.end(), bytes);
+        }
+    }
+    if (bytes != end) throw std::invalid_argument("the ids changed while they were decoded");
+}
+
+template std::size_t Encoder::decoded_size(Strided<std::uint16_t>) const;
+template std::size_t Encoder::decoded_size(Strided<std::uint32_t>) const;
+template std::size_t Encoder::decoded_size(Strided<std::int64_t>) const;
+template void Encoder::decode(Strided<std::uint16_t>, char*, std::size_t) const;
+template void Encoder::decode(Strided<std::uint32_t>, char*, std::size_t) const;
+template void Encoder::decode(Strided<std::int64_t>, char*, std::size_t) const;
 
 Encoder::Lease::Lease(const Encoder& encoder) : encoder_(encoder) {
     const std::unique_lock lock(encoder.mutex_, std::try_to_lock);
@@ -131,8 +146,8 @@ void Encoder::spell(std::string_view word, IdBuffer& ids) const {
 
 void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64_t hash, WordCache& cache,
                           IdBuffer& ids) const {
-    if (const Spelling* const spelling = cache.table().find(word, key, hash)) {
-        ids.append(cache.ids_of(*spelling), spelling->count);
+    if (const Spelling* const known = cache.words().find(word, key, hash)) {
+        ids.append(cache.ids_of(*known), known->count);
         return;
     }
     const std::size_t first = ids.size();
@@ -143,13 +158,13 @@ void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64
 void Encoder::encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache,
                               IdBuffer& ids) const {
     WordBatches batches(text, readable_end);
-    while (batches.next(cache.table())) {
+    while (batches.next(cache.words())) {
         // No word has more ids than bytes. One spelling more: a known one is written whole, whatever it holds.
         const std::size_t most_ids = batches.num_bytes() + sizeof(Spelling) / sizeof(TokenId);
         TokenId* out = ids.room_for(most_ids);
         for (std::size_t i = 0; i < batches.size(); ++i) {
-            const Spelling* const known = cache.table().find_short(batches.key(i), batches.hash(i));
-            if (known != nullptr && known->count <= Spelling::kMostInside) {
+            const Spelling* const known = cache.words().find_short(batches.key(i), batches.hash(i));
+            if (known != nullptr && known->is_inside()) {
                 std::memcpy(out, known, sizeof(Spelling));
                 out += known->count;
             } else {
@@ -175,14 +190,79 @@ void Encoder::encode_with(WordCache& cache, std::string_view text, bool recognis
     encode_ordinary(text.substr(begin), end, cache, ids);
 }
 
-void Encoder::encode(std::string_view text, bool recognise_special, IdBuffer& ids) const {
-    const Lease cache(*this);
-    encode_with(*cache, text, recognise_special, ids);
+template <class Take>
+void Encoder::encode_chunks(std::string_view text, bool recognise_special, std::size_t num_threads,
+                            const Check& check, Take&& take) const {
+    const SpecialTokens none({});
+    const SpecialTokens& specials = recognise_special ? specials_ : none;
+    TextChunks reader(text, kDefaultChunkBytes, specials);
+    std::mutex mutex;  // guards reader, num_chunks and what take() writes
+    std::size_t num_chunks = 0;
+    run_in_threads(num_threads, [&](std::size_t thread, const std::atomic<bool>& stop) {
+        const Lease cache(*this);
+        Chunk chunk;
+        IdBuffer ids;
+        std::unique_lock lock(mutex);
+        while (!stop && reader.next(chunk)) {
+            const std::size_t number = num_chunks++;
+            lock.unlock();
+            encode_with(*cache, chunk.text, recognise_special, ids);
+            if (thread == 0 && check) check();
+            lock.lock();
+            take(number, ids);
+        }
+    });
+}
+
+std::size_t Encoder::threads_for(std::size_t num_bytes, std::size_t num_threads) {
+    if (num_threads == 0) num_threads = default_num_threads();
+    return std::min(num_threads, num_bytes / kDefaultChunkBytes + 1);
+}
+
+void Encoder::encode(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check,
+                     IdBuffer& ids) const {
+    num_threads = threads_for(text.size(), num_threads);
+    if (num_threads == 1) {
+        // Chunk after chunk, each to where it belongs.
+        const Lease cache(*this);
+        const SpecialTokens none({});
+        const SpecialTokens& specials = recognise_special ? specials_ : none;
+        TextChunks reader(text, kDefaultChunkBytes, specials);
+        for (Chunk chunk; reader.next(chunk);) {
+            encode_with(*cache, chunk.text, recognise_special, ids);
+            if (check) check();
+        }
+        return;
+    }
+    std::vector<IdBuffer> parts;
+    encode_chunks(text, recognise_special, threads_for(text.size(), num_threads), check,
+                  [&parts](std::size_t number, IdBuffer& part) {
+                      if (parts.size() <= number) parts.resize(number + 1);
+                      parts[number] = std::exchange(part, {});
+                  });
+    std::size_t num_ids = 0;
+    for (const IdBuffer& part : parts) num_ids += part.size();
+    ids.room_for(num_ids);
+    for (IdBuffer& part : parts) {
+        ids.append(part.data(), part.size());
+        part = IdBuffer();
+    }
+}
+
+std::size_t Encoder::count(std::string_view text, bool recognise_special, std::size_t num_threads,
+                           const Check& check) const {
+    std::size_t num_ids = 0;
+    encode_chunks(text, recognise_special, threads_for(text.size(), num_threads), check,
+                  [&num_ids](std::size_t, IdBuffer& part) {
+                      num_ids += part.size();
+                      part.clear();
+                  });
+    return num_ids;
 }
 
 std::vector<IdBuffer> Encoder::encode_batch(const std::vector<std::string_view>& texts,
                                                         bool recognise_special, std::size_t num_threads,
-                                                        const std::function<void()>& check) const {
+                                                        const Check& check) const {
     std::vector<IdBuffer> results(texts.size());
     std::atomic<std::size_t> next{0};
     if (num_threads == 0) num_threads = default_num_threads();
@@ -251,7 +331,7 @@ std::size_t EncoderStream::find_safe_end(std::size_t end) {
 }
 
 void EncoderStream::finish(IdBuffer& ids) {
-    encoder_.encode(std::string_view(pending_).substr(begin_), recognise_special_, ids);
+    encoder_.encode(std::string_view(pending_).substr(begin_), recognise_special_, 1, {}, ids);
     pending_.clear();
     begin_ = no_cut_to_ = no_special_to_ = 0;
 }

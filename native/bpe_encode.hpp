@@ -17,39 +17,26 @@
 #include "merger.hpp"
 #include "special_tokens.hpp"
 #include "speller.hpp"
-#include "word_table.hpp"
+#include "word_cache.hpp"
 
 namespace groundup {
 
-// What a word is spelled with: up to three ids here, more of them elsewhere.
-struct Spelling {
-    static constexpr std::uint32_t kMostInside = 3;
-    std::array<TokenId, kMostInside> ids;  // with more: the first is their place
-    std::uint32_t count;                   // 0: not known yet
-};
+// May throw to stop.
+using Check = std::function<void()>;
 
-// The spellings of words met before. It empties itself when it would hold more than its limit.
-class WordCache {
-public:
-    explicit WordCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
+// An array of ids, one every `stride` places.
+template <class Id>
+struct Strided {
+    const Id* first;
+    std::size_t size;
+    std::ptrdiff_t stride = 1;
 
-    WordTable<Spelling>& table() { return table_; }
-    const TokenId* ids_of(const Spelling& spelling) const {
-        return spelling.count <= Spelling::kMostInside ? spelling.ids.data() : many_ids_.data() + spelling.ids[0];
+    std::int64_t operator[](std::size_t i) const {
+        return static_cast<std::int64_t>(first[static_cast<std::ptrdiff_t>(i) * stride]);
     }
-    // Remembers the ids [first, last) for a word that is not in the table.
-    void insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
-                const TokenId* last);
-
-private:
-    static constexpr std::size_t kFirstSlots = 4096;
-
-    WordTable<Spelling> table_{kFirstSlots};
-    std::vector<TokenId> many_ids_;
-    std::size_t limit_bytes_;
 };
 
-// A vocabulary that turns text into ids. All methods may be called from several threads at once; the cache
+// A vocabulary that turns text into ids and back. All methods may be called from several threads at once; the cache
 // never changes a result. Text is valid UTF-8 for all but encode_words.
 class Encoder {
 public:
@@ -64,20 +51,29 @@ public:
     };
 
     // recognise_special: special tokens become their ids; otherwise their spelling is ordinary text.
-    void encode(std::string_view text, bool recognise_special, IdBuffer& ids) const;
-    // One list for each text; the texts are shared out to the threads. `check` is called now and then in the
-    // calling thread and may throw to stop.
+    // A long text is cut into chunks, which the threads share; num_threads 0: all processors. `check` is called now
+    // and then in the calling thread and may throw to stop.
+    void encode(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check,
+                IdBuffer& ids) const;
+    // How many ids the text has. They are not kept, so this needs no memory for them.
+    std::size_t count(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check) const;
+    // One list for each text; the texts are shared out to the threads.
     std::vector<IdBuffer> encode_batch(const std::vector<std::string_view>& texts, bool recognise_special,
-                                                   std::size_t num_threads, const std::function<void()>& check) const;
+                                       std::size_t num_threads, const Check& check) const;
     // Each word is one pre-token, of any bytes.
     void encode_words(const std::vector<std::string_view>& words, IdBuffer& ids) const;
 
     std::optional<Special> find_special(std::string_view text) const;
 
-    // The bytes of size ids, one every `stride` places; Id is uint16, uint32 or int64. Throws
-    // std::invalid_argument that names an unknown id.
+    // How many bytes the ids stand for. Throws std::invalid_argument that names an unknown id. Id is uint16,
+    // uint32 or int64.
     template <class Id>
-    std::string decode(const Id* ids, std::size_t size, std::ptrdiff_t stride) const;
+    std::size_t decoded_size(Strided<Id> ids) const;
+    // Writes their bytes, as many as decoded_size says.
+    template <class Id>
+    void decode(Strided<Id> ids, char* bytes, std::size_t num_bytes) const;
+    // How many bytes one id stands for.
+    std::size_t num_bytes(TokenId id) const { return token_bytes(id).size(); }
 
 private:
     friend class EncoderStream;
@@ -104,7 +100,15 @@ private:
     // Text without special tokens, in which memory can be read up to readable_end.
     void encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache, IdBuffer& ids) const;
     void encode_with(WordCache& cache, std::string_view text, bool recognise_special, IdBuffer& ids) const;
+    static std::size_t threads_for(std::size_t num_bytes, std::size_t num_threads);
+    // Encodes a text in chunks; take(number of the chunk, its ids), one at a time but in any order.
+    template <class Take>
+    void encode_chunks(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check,
+                       Take&& take) const;
     void add_token_bytes(const std::vector<Token>& tokens);
+    std::uint8_t length_code(std::int64_t id) const {
+        return static_cast<std::uint64_t>(id) < lengths_.size() ? lengths_[static_cast<std::size_t>(id)] : kUnknown;
+    }
     std::string_view token_bytes(std::int64_t id) const;
 
     Speller speller_;
@@ -113,14 +117,15 @@ private:
     SpecialTokens specials_;
     std::vector<TokenId> special_ids_;
 
-    std::string all_bytes_;  // of the tokens, one after the other
-    struct Span {
-        std::uint64_t begin = 0;
-        std::uint32_t length = 0;
-        bool exists = false;
-    };
-    std::vector<Span> spans_;                          // of small ids
-    std::unordered_map<TokenId, Span> distant_spans_;  // of ids far above the number of tokens
+    // The first bytes of a token; decoding copies them all, and moves on by the true length.
+    static constexpr std::size_t kHeadBytes = 16;
+    using Head = std::array<char, kHeadBytes>;
+    static constexpr std::uint8_t kUnknown = 0;
+    static constexpr std::uint8_t kLong = kHeadBytes + 1;
+
+    std::vector<Head> heads_;            // of small ids
+    std::vector<std::uint8_t> lengths_;  // of small ids; kUnknown: no such id; kLong: see long_tokens_
+    std::unordered_map<TokenId, std::string> long_tokens_;  // of small ids with many bytes, and of all distant ids
 
     std::size_t bytes_per_cache_;
     std::size_t most_caches_;

@@ -1,6 +1,7 @@
 #include "byte_masks.hpp"
 
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -29,12 +30,14 @@ constexpr std::uint64_t gather(std::uint64_t top_bits) { return ((top_bits >> 7)
 std::vector<InstructionSet> detect() {
     std::vector<InstructionSet> sets;
 #ifdef GROUNDUP_X86
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
-        sets.push_back({"avx512", mask_bytes_avx512});
+    const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                          __builtin_cpu_supports("popcnt");
+    if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
+        sets.push_back({"avx512", mask_bytes_avx512, list_bits_avx2});
     }
-    if (__builtin_cpu_supports("avx2")) sets.push_back({"avx2", mask_bytes_avx2});
+    if (has_avx2) sets.push_back({"avx2", mask_bytes_avx2, list_bits_avx2});
 #endif
-    sets.push_back({"portable", mask_bytes_portable});
+    sets.push_back({"portable", mask_bytes_portable, list_bits_portable});
     return sets;
 }
 
@@ -62,6 +65,14 @@ void mask_bytes_portable(const char* text, std::size_t num_blocks, ByteMasks* ma
         }
         masks[block] = m;
     }
+}
+
+const char** list_bits_portable(const std::uint64_t* words, std::size_t num_words, const char* first,
+                                const char** places) {
+    for (std::size_t i = 0; i < num_words; ++i, first += 64) {
+        for (std::uint64_t bits = words[i]; bits != 0; bits &= bits - 1) *places++ = first + std::countr_zero(bits);
+    }
+    return places;
 }
 
 const std::vector<InstructionSet>& instruction_sets() {

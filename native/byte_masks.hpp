@@ -34,9 +34,20 @@ void mask_bytes_portable(const char* text, std::size_t num_blocks, ByteMasks* ma
 void mask_bytes_avx2(const char* text, std::size_t num_blocks, ByteMasks* masks);
 void mask_bytes_avx512(const char* text, std::size_t num_blocks, ByteMasks* masks);
 
+// Writes first + i for each bit i that is set in a row of words, in order; the end of what it wrote. It may write up
+// to kListSlack more, which mean nothing.
+using ListBits = const char** (*)(const std::uint64_t* words, std::size_t num_words, const char* first,
+                                  const char** places);
+inline constexpr std::size_t kListSlack = 16;
+
+const char** list_bits_portable(const std::uint64_t* words, std::size_t num_words, const char* first,
+                                const char** places);
+const char** list_bits_avx2(const std::uint64_t* words, std::size_t num_words, const char* first, const char** places);
+
 struct InstructionSet {
     std::string_view name;
     MaskBytes mask_bytes;
+    ListBits list_bits;
 };
 
 // What this processor can run, the best first; "portable" is always the last.

@@ -1,4 +1,4 @@
-// Compiled with -mavx2. Nothing of the standard library is used here: an inline function compiled for AVX2
+// Compiled with -mavx2 -mbmi -mpopcnt. Nothing of the standard library is used here: an inline function compiled for AVX2
 // could be the copy that the linker keeps for everyone.
 #include <immintrin.h>
 
@@ -51,6 +51,25 @@ void mask_bytes_avx2(const char* text, std::size_t num_blocks, ByteMasks* masks)
         m.apostrophe = bits(a.equals('\''), b.equals('\''));
         m.high = bits(a.bytes, b.bytes);
     }
+}
+
+const char** list_bits_avx2(const std::uint64_t* words, std::size_t num_words, const char* first,
+                            const char** places) {
+    // Eight at a time, set or not: how many there are cannot be foretold, and a wrong guess costs more.
+    constexpr int kStep = 8;
+    for (std::size_t i = 0; i < num_words; ++i, first += 64) {
+        std::uint64_t bits = words[i];
+        const char** const end = places + _mm_popcnt_u64(bits);
+        do {
+            for (int j = 0; j < kStep; ++j) {
+                places[j] = first + _tzcnt_u64(bits);
+                bits = _blsr_u64(bits);
+            }
+            places += kStep;
+        } while (places < end);
+        places = end;
+    }
+    return places;
 }
 
 }  // namespace groundup

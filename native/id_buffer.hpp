@@ -15,6 +15,18 @@ using TokenId = std::uint32_t;
 
 class IdBuffer {
 public:
+    IdBuffer() = default;
+    IdBuffer(IdBuffer&& other) noexcept
+        : data_(std::move(other.data_)),
+          size_(std::exchange(other.size_, 0)),
+          capacity_(std::exchange(other.capacity_, 0)) {}
+    IdBuffer& operator=(IdBuffer other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+        return *this;
+    }
+
     std::size_t size() const { return size_; }
     const TokenId* data() const { return data_.get(); }
     TokenId* data() { return data_.get(); }

@@ -7,7 +7,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "block.hpp"
 
 namespace groundup {
 
@@ -21,24 +24,29 @@ public:
         Symbol right;
     };
 
-    void reserve(std::size_t num_merges) {
-        slots_.assign(std::bit_ceil(num_merges * 2 + 2), kEmpty);
-        filter_.assign(std::bit_ceil(num_merges * kFilterBits / 64 + 1), 0);
-        parts_.reserve(num_merges + kNumBytes);
+    // Adds the arrays of an index to the block: parts[i] are those of symbol i, the 256 bytes (their own parts) first.
+    static void build(const std::vector<Parts>& parts, BlockWriter& block) {
+        const std::size_t num_merges = parts.size() - kNumBytes;
+        std::vector<std::uint64_t> slots(std::bit_ceil(num_merges * 2 + 2), kEmpty);
+        std::vector<std::uint64_t> filter(std::bit_ceil(num_merges * kFilterBits / 64 + 1));
+        for (auto symbol = Symbol{kNumBytes}; symbol < parts.size(); ++symbol) {
+            const std::uint64_t hash = hash_of(parts[symbol].left, parts[symbol].right);
+            filter[static_cast<std::size_t>(hash >> 12) & (filter.size() - 1)] |= filter_bits(hash);
+            std::size_t i = static_cast<std::size_t>(hash) & (slots.size() - 1);
+            while (slots[i] != kEmpty) i = (i + 1) & (slots.size() - 1);
+            slots[i] = (hash & kTagMask) | symbol;
+        }
+        block.add(parts);
+        block.add(slots);
+        block.add(filter);
     }
 
-    // Numbers symbols as they come: the 256 bytes (as their own parts), then one for each pair. No more than reserved.
-    Symbol add(Parts parts) {
-        const auto symbol = static_cast<Symbol>(parts_.size());
-        parts_.push_back(parts);
-        if (symbol < kNumBytes) return symbol;
-        const std::uint64_t hash = hash_of(parts.left, parts.right);
-        filter_[filter_word(hash)] |= filter_bits(hash);
-        std::size_t i = place(hash);
-        while (slots_[i] != kEmpty) i = (i + 1) & (slots_.size() - 1);
-        slots_[i] = (hash & kTagMask) | symbol;
-        return symbol;
-    }
+    MergeIndex() = default;
+    // An index out of a block, which must live as long.
+    explicit MergeIndex(BlockReader& block)
+        : parts_(block.next<Parts>()), slots_(block.next<std::uint64_t>()), filter_(block.next<std::uint64_t>()) {}
+
+    std::size_t num_symbols() const { return parts_.size(); }
 
     // The symbol that the pair makes, or kNone.
     Symbol find(Symbol left, Symbol right) const {
@@ -74,9 +82,9 @@ private:
         return std::uint64_t{1} << (hash & 63) | std::uint64_t{1} << (hash >> 6 & 63);
     }
 
-    std::vector<Parts> parts_;
-    std::vector<std::uint64_t> slots_;   // the upper half of the hash and the symbol; at most half of them in use
-    std::vector<std::uint64_t> filter_;  // two bits in a word for each merge
+    std::span<const Parts> parts_;
+    std::span<const std::uint64_t> slots_;   // the upper half of the hash and the symbol; at most half of them in use
+    std::span<const std::uint64_t> filter_;  // two bits in a word for each merge
 };
 
 }  // namespace groundup

@@ -1,9 +1,12 @@
 #include "speller.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "errors.hpp"
+#include "word_table.hpp"
 
 namespace groundup {
 
@@ -11,6 +14,10 @@ namespace {
 
 constexpr TokenId kNoId = 0xFFFFFFFF;
 constexpr std::uint32_t kNumBytes = 256;
+
+std::size_t byte_pair(char left, char right) {
+    return std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right);
+}
 
 // Places of a word that is not longer than a machine word has bits.
 class ShortPlaces {
@@ -33,66 +40,122 @@ private:
     std::vector<bool> bits_;
 };
 
+using Symbol = MergeIndex::Symbol;
+
+// The symbols of a vocabulary, while it is taken apart.
+class Symbols {
+public:
+    // False where a merge is not as it should be.
+    bool add_merges(const std::vector<Merge>& merges) {
+        std::size_t num_bytes = kNumBytes;
+        for (const Merge& merge : merges) num_bytes += merge.first.size() + merge.second.size();
+        all_bytes_.reserve(num_bytes);
+        for (std::uint32_t byte = 0; byte < kNumBytes; ++byte) {
+            const char c = static_cast<char>(byte);
+            add({&c, 1}, {byte, byte});
+        }
+        for (const auto& [left_bytes, right_bytes] : merges) {
+            if (left_bytes.empty() || right_bytes.empty()) return false;
+            const Symbol* const left = numbers_.find(left_bytes);
+            const Symbol* const right = numbers_.find(right_bytes);
+            if (left == nullptr || right == nullptr) return false;
+            const MergeIndex::Parts parts{*left, *right};
+            if (!add(left_bytes + right_bytes, parts)) return false;
+        }
+        return true;
+    }
+
+    std::size_t size() const { return bytes_.size(); }
+    const std::vector<std::string_view>& bytes() const { return bytes_; }
+    const std::vector<MergeIndex::Parts>& parts() const { return parts_; }
+
+    // The lowest id of each symbol, kNoId for those that the vocabulary lacks.
+    std::vector<TokenId> ids(const std::vector<Token>& tokens) {
+        std::vector<TokenId> ids(size(), kNoId);
+        for (const auto& [bytes, id] : tokens) {
+            if (id == kNoId) throw std::invalid_argument("id 4294967295 is too large: ids end at 4294967294");
+            if (const Symbol* const symbol = bytes.empty() ? nullptr : numbers_.find(bytes)) {
+                ids[*symbol] = std::min(ids[*symbol], id);
+            }
+        }
+        return ids;
+    }
+
+    std::vector<std::uint32_t> lengths() const {
+        std::vector<std::uint32_t> lengths;
+        for (const std::string_view bytes : bytes_) lengths.push_back(static_cast<std::uint32_t>(bytes.size()));
+        return lengths;
+    }
+
+    std::vector<std::uint64_t> touching_bytes() const {
+        std::vector<std::uint64_t> bits(std::size_t{kNumBytes} * kNumBytes / 64);
+        for (const std::string_view bytes : bytes_) {
+            for (std::size_t i = 0; i + 1 < bytes.size(); ++i) {
+                const std::size_t pair = byte_pair(bytes[i], bytes[i + 1]);
+                bits[pair / 64] |= std::uint64_t{1} << pair % 64;
+            }
+        }
+        return bits;
+    }
+
+private:
+    // False if there is a symbol of these bytes already.
+    bool add(std::string_view bytes, MergeIndex::Parts parts) {
+        const std::size_t num_before = numbers_.size();
+        Symbol& number = numbers_[bytes];
+        if (numbers_.size() == num_before) return false;
+        number = static_cast<Symbol>(bytes_.size());
+        const std::size_t begin = all_bytes_.size();
+        all_bytes_ += bytes;  // into reserved room: views stay valid
+        bytes_.push_back(std::string_view(all_bytes_).substr(begin));
+        parts_.push_back(parts);
+        return true;
+    }
+
+    std::string all_bytes_;
+    std::vector<std::string_view> bytes_;
+    std::vector<MergeIndex::Parts> parts_;
+    WordTable<Symbol> numbers_{std::size_t{1} << 12};
+};
+
+ZeroedArray<char> to_block(const BlockWriter& writer) {
+    ZeroedArray<char> block(writer.bytes().size());
+    std::copy(writer.bytes().begin(), writer.bytes().end(), block.begin());
+    return block;
+}
+
 }  // namespace
 
 Speller::Speller(const std::vector<Token>& tokens, const std::vector<Merge>& merges) {
-    WordTable<Symbol> symbols(std::size_t{1} << 10);
-    if (!number_merges(merges, symbols)) return;
-    build_trie();
-    if (!trie_.is_complete()) return;
-    ids_.assign(bytes_.size(), kNoId);
-    for (const auto& [bytes, id] : tokens) {
-        if (id == kNoId) throw std::invalid_argument("id 4294967295 is too large: ids end at 4294967294");
-        if (const Symbol* const symbol = bytes.empty() ? nullptr : symbols.find(bytes)) {
-            ids_[*symbol] = std::min(ids_[*symbol], id);
-        }
+    Symbols symbols;
+    if (!symbols.add_merges(merges)) return;
+    BlockWriter index;
+    MergeIndex::build(symbols.parts(), index);
+    BlockReader index_reader(index.bytes());
+    merges_ = MergeIndex(index_reader);
+    // Some merges can name parts that earlier merges always tear apart: their tokens are never made.
+    std::vector<std::string_view> made = symbols.bytes();
+    for (auto symbol = Symbol{kNumBytes}; symbol < made.size(); ++symbol) {
+        const auto [left, right] = symbols.parts()[symbol];
+        if (made[left].empty() || made[right].empty() || !go_together(left, right, symbol)) made[symbol] = {};
     }
-    is_usable_ = true;
+    merges_ = MergeIndex();
+    BlockWriter block;
+    MergeIndex::build(symbols.parts(), block);
+    if (!TokenTrie::build(made, block)) return;
+    block.add(symbols.touching_bytes());
+    block.add(symbols.lengths());
+    block.add(symbols.ids(tokens));
+    *this = Speller(to_block(block));
 }
 
-bool Speller::number_merges(const std::vector<Merge>& merges, WordTable<Symbol>& symbols) {
-    std::size_t num_bytes = kNumBytes;
-    for (const Merge& merge : merges) num_bytes += merge.first.size() + merge.second.size();
-    all_bytes_.reserve(num_bytes);
-    merges_.reserve(merges.size());
-    for (std::uint32_t byte = 0; byte < kNumBytes; ++byte) {
-        const char c = static_cast<char>(byte);
-        add_symbol({&c, 1}, {byte, byte});
-        symbols[bytes_.back()] = byte;
-    }
-    for (const Merge& merge : merges) {
-        if (merge.first.empty() || merge.second.empty()) return false;
-        const Symbol* const left = symbols.find(merge.first);
-        const Symbol* const right = symbols.find(merge.second);
-        if (left == nullptr || right == nullptr) return false;
-        const auto symbol = static_cast<Symbol>(bytes_.size());
-        add_symbol(merge.first + merge.second, {*left, *right});
-        if (symbols.find(bytes_.back()) != nullptr) return false;
-        symbols[bytes_.back()] = symbol;
-    }
-    return true;
-}
-
-void Speller::add_symbol(std::string_view bytes, MergeIndex::Parts parts) {
-    const std::size_t begin = all_bytes_.size();
-    all_bytes_ += bytes;  // into reserved room: views stay valid
-    bytes_.push_back(std::string_view(all_bytes_).substr(begin));
-    merges_.add(parts);
-    for (std::size_t i = 0; i + 1 < bytes.size(); ++i) {
-        const std::size_t pair = std::size_t{static_cast<unsigned char>(bytes[i])} << 8 | static_cast<unsigned char>(bytes[i + 1]);
-        touching_bytes_[pair / 64] |= std::uint64_t{1} << pair % 64;
-    }
-}
-
-// Of the tokens that the merges really make: some can name parts that an earlier merge always tears apart.
-void Speller::build_trie() {
-    std::vector<std::string_view> made(bytes_.begin(), bytes_.begin() + kNumBytes);
-    for (Symbol symbol = kNumBytes; symbol < bytes_.size(); ++symbol) {
-        const auto [left, right] = merges_.parts(symbol);
-        const bool is_made = !made[left].empty() && !made[right].empty() && go_together(left, right, symbol);
-        made.push_back(is_made ? bytes_[symbol] : std::string_view());
-    }
-    trie_ = TokenTrie(made);
+Speller::Speller(ZeroedArray<char> block) : block_(std::move(block)) {
+    BlockReader reader(bytes());
+    merges_ = MergeIndex(reader);
+    trie_ = TokenTrie(reader);
+    touching_ = reader.next<std::uint64_t>();
+    lengths_ = reader.next<std::uint32_t>();
+    ids_ = reader.next<TokenId>();
 }
 
 bool Speller::go_together(Symbol left, Symbol right, Symbol limit) const {
@@ -115,29 +178,27 @@ template <class Places>
 std::size_t Speller::spell(std::string_view word, Symbol* symbols, Places& dead_ends) const {
     std::size_t size = 0;
     std::size_t place = 0;
-    Symbol symbol = trie_.longest(word);
+    TokenTrie::Match match = trie_.longest(word);
     for (;;) {
-        const std::size_t end = place + bytes_[symbol].size();
+        const std::size_t end = place + match.length;
         const bool fits = !dead_ends.has(end) && (size == 0 || !may_touch(word[place - 1], word[place]) ||
-                                                  go_together(symbols[size - 1], symbol, TokenTrie::kNone));
+                                                  go_together(symbols[size - 1], match.token, MergeIndex::kNone));
         if (fits) {
-            symbols[size++] = symbol;
+            symbols[size++] = match.token;
             place = end;
             if (place == word.size()) return size;
-            symbol = trie_.longest(word.substr(place));
+            match = trie_.longest(word.substr(place));
             continue;
         }
-        for (;;) {
-            const Symbol shorter = trie_.shorter(symbol);
-            if (shorter != TokenTrie::kNone) {
-                symbol = shorter;
-                break;
-            }
-            // Nothing goes on from here: back to the token before.
+        Symbol shorter = trie_.shorter(match.token);
+        while (shorter == TokenTrie::kNone) {
+            // Nothing goes on from here: back to the token before, and to a shorter one in its place.
             dead_ends.add(place);
-            symbol = symbols[--size];
-            place -= bytes_[symbol].size();
+            const Symbol before = symbols[--size];
+            place -= lengths_[before];
+            shorter = trie_.shorter(before);
         }
+        match = {shorter, lengths_[shorter]};
     }
 }
 
@@ -153,12 +214,18 @@ void Speller::encode(std::string_view word, IdBuffer& ids) const {
     }
 }
 
+std::string Speller::token_bytes(Symbol symbol) const {
+    if (MergeIndex::is_byte(symbol)) return std::string(1, static_cast<char>(symbol));
+    const auto [left, right] = merges_.parts(symbol);
+    return token_bytes(left) + token_bytes(right);
+}
+
 void Speller::append(const Symbol* symbols, std::size_t num_symbols, IdBuffer& ids) const {
     TokenId* const out = ids.room_for(num_symbols);
     for (std::size_t i = 0; i < num_symbols; ++i) {
         out[i] = ids_[symbols[i]];
         if (out[i] == kNoId) {
-            throw std::invalid_argument("the vocabulary has no token " + quote_bytes(bytes_[symbols[i]]) +
+            throw std::invalid_argument("the vocabulary has no token " + quote_bytes(token_bytes(symbols[i])) +
                                         ", which the text needs");
         }
     }

@@ -1,6 +1,7 @@
 #include "token_trie.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace groundup {
@@ -78,9 +79,15 @@ private:
     std::size_t last_found_;
 };
 
+void add_tail(std::string_view tail, std::string& tails) {
+    const auto length = static_cast<std::uint32_t>(tail.size());
+    tails.append(reinterpret_cast<const char*>(&length), sizeof length);
+    tails += tail;
+}
+
 }  // namespace
 
-TokenTrie::TokenTrie(const std::vector<std::string_view>& tokens) : shorter_(tokens.size(), kNone) {
+bool TokenTrie::build(const std::vector<std::string_view>& tokens, BlockWriter& block) {
     std::vector<std::uint32_t> order;
     order.reserve(tokens.size());
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -88,16 +95,18 @@ TokenTrie::TokenTrie(const std::vector<std::string_view>& tokens) : shorter_(tok
     }
     std::sort(order.begin(), order.end(), [&tokens](auto a, auto b) { return tokens[a] < tokens[b]; });
 
-    is_complete_ = order.size() < kNoToken;
+    if (order.size() >= kNoToken) return false;
     constexpr Node kFree{0, 0, kNoLabel, kNoToken};
-    nodes_.assign(kRootBase, kFree);
+    std::vector<Node> nodes(kRootBase, kFree);
+    std::string tails;
+    std::vector<std::uint32_t> shorter(tokens.size(), kNone);
     Bases bases(kRootBase);
     std::vector<unsigned> labels;
     std::vector<std::size_t> begins;
     // Level by level: nodes with many children come first, while there is much room.
     std::vector<Branch> level{{0, order.size(), 0, 0, kNone}};
     std::vector<Branch> next_level;
-    while (!level.empty() && is_complete_) {
+    while (!level.empty()) {
         next_level.clear();
         for (const Branch& branch : level) {
             labels.clear();
@@ -110,16 +119,16 @@ TokenTrie::TokenTrie(const std::vector<std::string_view>& tokens) : shorter_(tok
             }
             begins.push_back(branch.last);
             const std::size_t base = bases.find(labels);
-            nodes_.resize(std::max<std::size_t>(nodes_.size(), base + kNoLabel), kFree);
-            if (branch.depth > 0) nodes_[branch.node].base = base & kMostBase;
+            nodes.resize(std::max<std::size_t>(nodes.size(), base + kNoLabel), kFree);
+            if (branch.depth > 0) nodes[branch.node].base = base & kMostBase;
             for (std::size_t c = 0; c < labels.size(); ++c) {
                 Branch child{begins[c], begins[c + 1], branch.depth + 1, base + labels[c], branch.shorter};
-                Node& node = nodes_[child.node];
+                Node& node = nodes[child.node];
                 node.label = labels[c] & 0xFF;
                 if (tokens[order[child.first]].size() == child.depth) {
                     const std::uint32_t token = order[child.first++];
                     node.token = token & kNoToken;
-                    shorter_[token] = branch.shorter;
+                    shorter[token] = branch.shorter;
                     child.shorter = token;
                 }
                 if (child.last - child.first > 1) {
@@ -127,16 +136,20 @@ TokenTrie::TokenTrie(const std::vector<std::string_view>& tokens) : shorter_(tok
                 } else if (child.last - child.first == 1) {
                     const std::uint32_t token = order[child.first];
                     node.is_tail = 1;
-                    node.base = add_tail(tokens[token].substr(child.depth)) & kMostBase;
+                    node.base = tails.size() & kMostBase;
+                    add_tail(tokens[token].substr(child.depth), tails);
                     node.token = token & kNoToken;
-                    shorter_[token] = child.shorter;
+                    shorter[token] = child.shorter;
                 }
             }
         }
         level.swap(next_level);
-        is_complete_ = std::max(nodes_.size(), tails_.size()) < kMostBase;
+        if (std::max(nodes.size(), tails.size()) >= kMostBase) return false;
     }
-    nodes_.shrink_to_fit();
+    block.add(nodes);
+    block.add(tails);
+    block.add(shorter);
+    return true;
 }
 
 }  // namespace groundup

@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
+
+#include "block.hpp"
 
 namespace groundup {
 
@@ -19,27 +21,37 @@ class TokenTrie {
 public:
     static constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
+    struct Match {
+        std::uint32_t token;
+        std::size_t length;
+    };
+
+    // Adds the arrays of a tree to the block. The token with number i is tokens[i], or none where that is empty;
+    // all single bytes must be tokens. False if there are too many.
+    static bool build(const std::vector<std::string_view>& tokens, BlockWriter& block);
+
     TokenTrie() = default;
-    // The token with number i is tokens[i], or none where that is empty. All single bytes must be tokens.
-    // is_complete() is false if there are too many.
-    explicit TokenTrie(const std::vector<std::string_view>& tokens);
+    // A tree out of a block, which must live as long.
+    explicit TokenTrie(BlockReader& block)
+        : nodes_(block.next<Node>()), tails_(block.next_text()), shorter_(block.next<std::uint32_t>()) {}
 
-    bool is_complete() const { return is_complete_; }
-
-    // The number of the longest token that the text (not empty) begins with.
-    std::uint32_t longest(std::string_view text) const {
+    // The longest token that the text (not empty) begins with.
+    Match longest(std::string_view text) const {
         const Node* node = &nodes_[kRootBase + byte_at(text, 0)];
-        auto token = static_cast<std::uint32_t>(kNoToken);
+        Match match{kNone, 0};
         for (std::size_t i = 1;; ++i) {
             if (node->is_tail) {
-                const auto tail_token = static_cast<std::uint32_t>(node->token);
-                return begins_with_tail(text.substr(i), node->base) ? tail_token : shorter_[tail_token];
+                const auto token = static_cast<std::uint32_t>(node->token);
+                const std::string_view tail = tail_at(node->base);
+                if (begins_with(text.substr(i), tail)) return {token, i + tail.size()};
+                // The longest one that this one begins with is the last one met, or ends right here.
+                return shorter_[token] == match.token ? match : Match{shorter_[token], i};
             }
-            if (node->token != kNoToken) token = static_cast<std::uint32_t>(node->token);
-            if (i == text.size()) return token;
+            if (node->token != kNoToken) match = {static_cast<std::uint32_t>(node->token), i};
+            if (i == text.size()) return match;
             const std::size_t byte = byte_at(text, i);
             node = &nodes_[node->base + byte];
-            if (node->label != byte) return token;
+            if (node->label != byte) return match;
         }
     }
 
@@ -61,30 +73,21 @@ private:
         std::uint64_t token : kTokenBits;  // which ends here
     };
 
-    bool begins_with_tail(std::string_view text, std::size_t place) const {
-        const std::string_view tail = std::string_view(tails_).substr(place + kLengthBytes, tail_length(place));
-        return text.size() >= tail.size() && std::equal(tail.begin(), tail.end(), text.begin());
-    }
-    std::size_t tail_length(std::size_t place) const {
+    static constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
+
+    std::string_view tail_at(std::size_t place) const {
         std::uint32_t length;
         std::memcpy(&length, tails_.data() + place, kLengthBytes);
-        return length;
+        return tails_.substr(place + kLengthBytes, length);
     }
-    std::size_t add_tail(std::string_view tail) {
-        const std::size_t place = tails_.size();
-        const auto length = static_cast<std::uint32_t>(tail.size());
-        tails_.append(reinterpret_cast<const char*>(&length), kLengthBytes);
-        tails_ += tail;
-        return place;
+    static bool begins_with(std::string_view text, std::string_view tail) {
+        return text.size() >= tail.size() && std::equal(tail.begin(), tail.end(), text.begin());
     }
-
-    static constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
     static std::size_t byte_at(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
-    std::vector<Node> nodes_;
-    std::string tails_;  // for each: its length, then its bytes
-    std::vector<std::uint32_t> shorter_;
-    bool is_complete_ = true;
+    std::span<const Node> nodes_;
+    std::string_view tails_;  // for each: its length, then its bytes
+    std::span<const std::uint32_t> shorter_;
 };
 
 }  // namespace groundup

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -17,18 +16,24 @@ namespace groundup {
 
 class WordBatches {
 public:
+    static constexpr std::size_t kMostWords = kWindowBytes + 1;
+
     // readable_end: to where memory may be read, at least to the end of the text.
     WordBatches(std::string_view text, const char* readable_end)
-        : starts_(text), text_(text), readable_end_(readable_end) {}
+        : starts_(text),
+          list_bits_(instruction_set().list_bits),
+          text_(text),
+          last_readable_(readable_end - text.data() < kReadable ? nullptr : readable_end - kReadable) {}
 
     // Makes the next batch, and prefetches its places in the table; false at the end of the text.
     template <class Table>
     bool next(const Table& table) {
         if (!find_words()) return false;
         for (std::size_t i = 0; i < size_; ++i) {
-            const std::size_t length = word(i).size();
-            const bool is_easy = length <= WordKey::kLongestShort && readable_end_ - begins_[i] >= kReadable;
-            keys_[i] = is_easy ? WordKey::of_short(begins_[i], length) : WordKey::of(word(i));
+            const char* const begin = begins_[i];
+            const auto length = static_cast<std::size_t>(begins_[i + 1] - begin);
+            const bool is_easy = length <= WordKey::kLongestShort && begin <= last_readable_;
+            keys_[i] = is_easy ? WordKey::of_short(begin, length) : WordKey::of({begin, length});
             hashes_[i] = keys_[i].hash();
             table.prefetch(hashes_[i]);
         }
@@ -45,18 +50,15 @@ public:
 
 private:
     static constexpr std::ptrdiff_t kReadable = WordKey::kReadable;
-    static constexpr std::size_t kMostWords = kWindowBytes + 1;
 
     bool find_words() {
         if (is_done_) return false;
         std::size_t num_begins = 0;
         if (has_open_word_) begins_[num_begins++] = begins_[size_];
         if (starts_.next()) {
-            const char* block = text_.data() + starts_.window_begin();
-            for (std::uint64_t bits : starts_.starts()) {
-                for (; bits != 0; bits &= bits - 1) begins_[num_begins++] = block + std::countr_zero(bits);
-                block += kBlockBytes;
-            }
+            const char* const window = text_.data() + starts_.window_begin();
+            const char** const end = list_bits_(starts_.starts().data(), kBlocksPerWindow, window, &begins_[num_begins]);
+            num_begins = static_cast<std::size_t>(end - begins_.data());
         } else {
             is_done_ = true;
             if (!has_open_word_) return false;
@@ -68,12 +70,13 @@ private:
     }
 
     WordStarts starts_;
+    ListBits list_bits_;
     std::string_view text_;
-    const char* readable_end_;
+    const char* last_readable_;  // from where kReadable bytes can be read, as from all places before it; nullptr: none
     bool has_open_word_ = false;
     bool is_done_ = false;
     std::size_t size_ = 0;
-    std::array<const char*, kMostWords + 1> begins_;  // of the words, and the end of the last one
+    std::array<const char*, kMostWords + 1 + kListSlack> begins_;  // of the words, and the end of the last one
     std::array<WordKey, kMostWords> keys_;
     std::array<std::uint64_t, kMostWords> hashes_;
 };

@@ -37,7 +37,7 @@ public:
                              const Progress& progress) const;
 
 private:
-    using Counts = WordTable<std::uint64_t, 75>;
+    using Counts = WordTable<std::uint64_t, 6>;
 
     MergeLearner learner() const;
     void count_words(std::string_view text, Counts& counts) const;

@@ -13,7 +13,7 @@
 
 namespace groundup {
 
-struct WordKey {
+struct alignas(16) WordKey {
     std::uint64_t low;   // bytes 0-7; 0 for a long word
     std::uint64_t high;  // bytes 8-14 and the length; kLongMark and 56 bits of hash for a long word
 
@@ -24,18 +24,20 @@ struct WordKey {
     bool is_long() const { return high >= kLongMark; }
     bool operator==(const WordKey&) const = default;
 
+    // Both halves of one product of 128 bits: every bit of the key reaches every bit of the hash.
     std::uint64_t hash() const {
-        std::uint64_t h = (low ^ std::rotl(high * 0xD6E8FEB86659FD93u, 32)) * 0x9E3779B97F4A7C15u;
-        return h ^ (h >> 32);
+        using Product = unsigned __int128;
+        const Product product = Product{low ^ 0x9E3779B97F4A7C15u} * (high ^ 0xD6E8FEB86659FD93u);
+        return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
     }
 
     // Of a word of 1 to 15 bytes behind whose first byte at least kReadable bytes can be read.
     static WordKey of_short(const char* p, std::size_t length) {
+        Halves halves;
+        std::memcpy(&halves, p, sizeof halves);
+        halves = (halves & kMasks[length].bytes) | kMasks[length].length;
         WordKey key;
-        std::memcpy(&key.low, p, 8);
-        std::memcpy(&key.high, p + 8, 8);
-        key.low &= kMasks[length].low;
-        key.high = (key.high & kMasks[length].high) | std::uint64_t{length} << 56;
+        std::memcpy(&key, &halves, sizeof key);
         return key;
     }
 
@@ -50,15 +52,17 @@ struct WordKey {
 private:
     static_assert(std::endian::native == std::endian::little, "the bytes of a short word are read from its key");
 
+    using Halves = std::uint64_t __attribute__((vector_size(16)));  // a vector register
     struct Mask {
-        std::uint64_t low;
-        std::uint64_t high;
+        Halves bytes;
+        Halves length;
     };
     static constexpr std::array<Mask, kLongestShort + 1> make_masks() {
         std::array<Mask, kLongestShort + 1> masks{};
         for (std::size_t n = 1; n <= kLongestShort; ++n) {
-            masks[n].low = ~std::uint64_t{0} >> (n >= 8 ? 0 : 64 - 8 * n);
-            masks[n].high = n <= 8 ? 0 : ~std::uint64_t{0} >> (128 - 8 * n);
+            const std::uint64_t low = ~std::uint64_t{0} >> (n >= 8 ? 0 : 64 - 8 * n);
+            const std::uint64_t high = n <= 8 ? 0 : ~std::uint64_t{0} >> (128 - 8 * n);
+            masks[n] = {Halves{low, high}, Halves{0, std::uint64_t{n} << 56}};
         }
         return masks;
     }

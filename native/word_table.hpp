@@ -16,8 +16,8 @@
 
 namespace groundup {
 
-// kMostPercent: of the slots in use. More saves memory, fewer save steps when a word is not there.
-template <class Value, std::size_t kMostPercent = 50>
+// kMostEighths: of the slots, in use. More saves memory, fewer save steps when a word is not there.
+template <class Value, std::size_t kMostEighths = 5>
 class WordTable {
 public:
     // num_slots: a power of two, at least 2.
@@ -28,13 +28,15 @@ public:
 
     // The value of a word of up to 15 bytes, or nullptr; nullptr for every longer one.
     Value* find_short(const WordKey& key, std::uint64_t hash) {
-        std::size_t i = place(hash);
-        for (;;) {
-            Slot& slot = slots_[i];
-            if (slot.low == key.low && slot.high == key.high) return &slot.value;
-            if (slot.high == 0) return nullptr;
-            i = (i + 1) & (slots_.size() - 1);
+        // Nearly all words lie in one of the first two slots. Which one cannot be foretold, so no branch asks.
+        Slot* const slot = &slots_[place(hash)];
+        const bool is_first = slot[0].has(key);
+        const bool is_second = slot[1].has(key);
+        if (is_first | is_second) return &slot[is_first ? 0 : 1].value;
+        for (std::size_t i = place(hash); slots_[i].high != 0; i = next(i)) {
+            if (slots_[i].has(key)) return &slots_[i].value;
         }
+        return nullptr;
     }
 
     // The value of any word, or nullptr.
@@ -77,20 +79,23 @@ public:
     std::size_t size() const { return size_; }
     std::size_t size_bytes() const { return slots_.size() * sizeof(Slot) + long_words_.capacity(); }
     // Whether the next new word makes it grow, to the size that follows.
-    bool is_full() const { return (size_ + 1) * 100 > slots_.size() * kMostPercent; }
-    std::size_t next_size_bytes() const { return size_bytes() + slots_.size() * sizeof(Slot) * (growth() - 1); }
+    bool is_full() const { return size_ + 1 > slots_.size() / 8 * kMostEighths; }
+    std::size_t next_size_bytes() const { return size_bytes() + slots_.size() * sizeof(Slot) * (kGrowth - 1); }
 
 private:
-    std::size_t growth() const { return slots_.size() < kLargeTable ? 4 : 2; }
-    static constexpr std::size_t kLargeTable = std::size_t{1} << 17;
+    static constexpr std::size_t kGrowth = 2;
 
     struct Slot {
         std::uint64_t low;   // of the key; the place in the arena, not 0, for a long word
         std::uint64_t high;  // of the key; 0: nothing is here
         Value value;
+
+        bool has(const WordKey& key) const { return ((low ^ key.low) | (high ^ key.high)) == 0; }
     };
 
-    std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
+    // The first of the two slots where a word belongs; if they are taken, it lies in one of those that follow.
+    std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 2); }
+    std::size_t next(std::size_t i) const { return (i + 1) & (slots_.size() - 1); }
 
     // The slot of the word, or the empty one where it belongs.
     std::size_t find_slot(std::string_view word, const WordKey& key, std::uint64_t hash) const {
@@ -99,7 +104,7 @@ private:
             if (slots_[i].high == key.high) {
                 if (key.is_long() ? word_of(slots_[i]) == word : slots_[i].low == key.low) break;
             }
-            i = (i + 1) & (slots_.size() - 1);
+            i = next(i);
         }
         return i;
     }
@@ -128,12 +133,12 @@ private:
     }
 
     void grow() {
-        ZeroedArray<Slot> old(slots_.size() * growth());
+        ZeroedArray<Slot> old(slots_.size() * kGrowth);
         old.swap(slots_);
         for (const Slot& slot : old) {
             if (slot.high == 0) continue;
             std::size_t i = place(key_of(slot).hash());
-            while (slots_[i].high != 0) i = (i + 1) & (slots_.size() - 1);
+            while (slots_[i].high != 0) i = next(i);
             slots_[i] = slot;
         }
     }

@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-# Benchmarks and workers are scripts: what stands beside a script is found because Python looks there.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks" / "workers"))
+# Benchmarks and workers are scripts: what stands beside a script is found because Python looks there. Last on the
+# path: benchmarks/tokenizer.py is not to hide tests/tokenizer.
+sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
+sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks" / "workers"))
 
 import train as train_benchmark
 from bench import peers
 from bench.contest import OURS, THEIRS, conclude, contestants, find_problem, unequal
 from bench.plot import plot_training
-from bench.results import result_name, write_results
+from bench.results import keep_results, result_name
 from bench.rounds import Summary, best_of, interleave, ratio, summarise
 from bench.table import columns, training_table
 from bench.worker import Worker, WorkerError
@@ -57,6 +58,10 @@ def test_a_ratio_is_taken_within_each_round():
 def test_the_best_has_the_highest_median_not_the_highest_value():
     assert best_of({"steady": [5.0, 5.0, 5.0], "lucky": [9.0, 4.0, 4.0]}) == "steady"
     assert best_of({}) is None
+
+
+def test_the_best_may_be_the_lowest():
+    assert best_of({"slow": [5.0, 1.0, 6.0], "fast": [2.0, 9.0, 2.0]}, highest=False) == "fast"
 
 
 # What counts as the same task
@@ -161,15 +166,18 @@ def test_a_result_is_named_after_day_and_processor():
 
 def test_results_are_written_as_json_and_png(group, tmp_path):
     record = {
+        "benchmark": "train",
         "date": "2025-03-01",
         "machine": {"processor": "Some CPU"},
         "threads": 2,
         "precisions": {"float32": group, "bf16": group | {"ratio": None}},
     }
-    path = write_results(tmp_path, "name", record)
+    said = keep_results(record, plot_training, tmp_path)
+    path = tmp_path / "2025-03-01-some-cpu-train.json"
+    assert said == f"{path} and its plot"
     assert json.loads(path.read_text(encoding="utf-8")) == record
-    plot_training(record, tmp_path / "name.png")
-    assert (tmp_path / "name.png").read_bytes().startswith(b"\x89PNG")
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    assert "not kept" in keep_results(record, plot_training, None)
 
 
 # Workers

@@ -3,11 +3,11 @@
 import contextlib
 import math
 import statistics
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bench.notes import say
 from bench.peers import Peer, interpreter
 from bench.rounds import best_of, interleave, ratio, summarise
 from bench.worker import Worker, WorkerError
@@ -70,7 +70,7 @@ def run_contest(precision: str, task: Task, limits: Limits) -> dict[str, Any]:
         refused: dict[str, str] = {}
         for contestant in contestants(precision):
             name = contestant.name
-            _say(f"{name}: setting up")
+            say(f"{name}: setting up")
             try:
                 workers[name] = stack.enter_context(_start(contestant))
                 entries[name] = _set_up(workers[name], contestant, task, limits)
@@ -90,7 +90,7 @@ def run_contest(precision: str, task: Task, limits: Limits) -> dict[str, Any]:
             entries[name]["num_steps"] += len(answer["step_s"])
             return task.num_targets / statistics.median(answer["step_s"])
 
-        rates = interleave(list(entries), measure, limits.rounds, lambda i: _say(f"round {i + 1} of {limits.rounds}"))
+        rates = interleave(list(entries), measure, limits.rounds, lambda i: say(f"round {i + 1} of {limits.rounds}"))
     return conclude(entries, rates, refused)
 
 
@@ -161,7 +161,3 @@ def _set_up(worker: Worker, contestant: Contestant, task: Task, limits: Limits) 
     if problem := find_problem(check, task.shape["vocab_size"]):
         raise WorkerError(problem)
     return {"peer": contestant.peer.name, **facts, **check, "num_steps": 0}
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from groundup.files import write_atomic
 
+Plot = Callable[[Mapping[str, Any], Path], None]  # draws a record into a file
 FOLDER = Path(__file__).resolve().parent.parent / "results"
 
 
@@ -26,3 +27,13 @@ def write_results(folder: Path, name: str, record: Mapping[str, Any]) -> Path:
     path = folder / f"{name}.json"
     write_atomic(path, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     return path
+
+
+def keep_results(record: Mapping[str, Any], plot: Plot, folder: Path | None) -> str:
+    """Write the record of a benchmark and its plot, unless there is no folder for them; returns what to say of it."""
+    if folder is None:
+        return "A quick run shows that everything works; its numbers mean nothing and are not kept."
+    name = result_name(record["date"], record["machine"]["processor"], record["benchmark"])
+    path = write_results(folder, name, record)
+    plot(record, path.with_suffix(".png"))
+    return f"{path} and its plot"

@@ -7,6 +7,9 @@ taken within each round before the median is taken over the rounds.
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,13 @@ def summarise(values: Sequence[float]) -> Summary:
 
 
 def interleave(
-    names: Sequence[str], measure: Callable[[str], float], rounds: int, note: Callable[[int], None] = lambda _: None
-) -> dict[str, list[float]]:
+    names: Sequence[str], measure: Callable[[str], Value], rounds: int, note: Callable[[int], None] = lambda _: None
+) -> dict[str, list[Value]]:
     """One value of `measure(name)` per round for each name; each round begins with the next name in turn.
 
     `note` is called with the number of each round before it begins.
     """
-    values: dict[str, list[float]] = {name: [] for name in names}
+    values: dict[str, list[Value]] = {name: [] for name in names}
     for number in range(rounds):
         note(number)
         start = number % max(len(names), 1)
@@ -48,9 +51,10 @@ def interleave(
     return values
 
 
-def best_of(values: Mapping[str, Sequence[float]]) -> str | None:
-    """The name with the highest median; None of none."""
-    return max(values, key=lambda name: statistics.median(values[name]), default=None)
+def best_of(values: Mapping[str, Sequence[float]], *, highest: bool = True) -> str | None:
+    """The name with the highest median, or the lowest; None of none."""
+    sign = 1 if highest else -1
+    return max(values, key=lambda name: sign * statistics.median(values[name]), default=None)
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Summary:

@@ -123,6 +123,11 @@ def test_a_tokenizer_grows_and_its_ids_stay(run_command, corpus, tmp_path):
     assert grown.vocab.items() >= shifted.vocab.items() and len(grown.vocab) == 300
     assert grown.merges[: len(small.merges)] == small.merges and grown.pattern == shifted.pattern
     assert grown.special_tokens == shifted.special_tokens
+    file = json.loads((tmp_path / "small.json").read_text(encoding="utf-8"))
+    (tmp_path / "nfc.json").write_text(json.dumps(file | {"normalizer": {"type": "NFC"}}), encoding="utf-8")
+    out = ["--vocab_size", 300, "--out", tmp_path / "no.json", "--continue_from", tmp_path / "nfc.json"]
+    code, _, err = run_command("tokenizer", "train", corpus, *out)
+    assert code == 2 and "nfc.json normalizes text (NFC)" in err
 
 
 def test_limits_of_a_tokenizer(run_command, corpus, tmp_path):

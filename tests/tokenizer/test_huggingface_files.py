@@ -1,4 +1,4 @@
-"""Files of other tools: read exactly or refused by name, written so that the others give our ids."""
+"""tokenizer.json: read exactly or refused by name, written so that other tools give our ids."""
 
 import json
 
@@ -10,18 +10,15 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 from groundup.errors import TokenizerError
 from groundup.tokenizer.bpe import Tokenizer, train_bpe_from_iterator
 from groundup.tokenizer.byte_characters import to_characters
+from groundup.tokenizer.patterns import LLAMA3_PATTERN
 
 END = "<|endoftext|>"
 BYTES = {b: bytes([b]) for b in range(256)}
-CL100K = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
 DOCUMENTS = ["The cat ate the naïve hat.\n\nIt's 日本, it's the end  of #version 12345 #version: 0.2\u00a0\u0085"] * 2
 TEXT = (
     f"The cat, {END} it's\r\n  the “naïve” 日本 12345 #version: 0.2{END}{END}\n\n\u00a0 👩‍👧 <my token><my token>é\x00"
 )
-PATTERNS = [{}, {"pattern": CL100K}]
+PATTERNS = [{}, {"pattern": LLAMA3_PATTERN}]
 
 
 def learned(options, tokens=(END, "<my token>", "[INST]", "<|日本|>")) -> Tokenizer:
@@ -124,7 +121,7 @@ def trained_by_hugging_face(pre_tokenizer) -> tokenizers.Tokenizer:
         pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(add_prefix_space=False)]),
         pre_tokenizers.Sequence(
             [
-                pre_tokenizers.Split(tokenizers.Regex(CL100K), "isolated"),
+                pre_tokenizers.Split(tokenizers.Regex(LLAMA3_PATTERN), "isolated"),
                 pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
             ]
         ),
@@ -160,6 +157,7 @@ def load(file, folder) -> Tokenizer:
 
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+A = {"Sequence": {"id": "A", "type_id": 0}}
 SPLIT = {"type": "Split", "pattern": {"Regex": r"\s+|\S+"}, "behavior": "Isolated", "invert": False}
 
 
@@ -170,7 +168,10 @@ def steps(*kinds):
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        ("normalizer", {"type": "NFC"}, 'normalizer is {"type": "NFC"}; only null'),
+        ("normalizer", {"type": "NFKC"}, 'normalizer is {"type": "NFKC"}; only null and NFC'),
+        ("normalizer", {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]}, "only null and"),
+        ("normalizer", {"type": "Sequence"}, "the field 'normalizers' is missing"),
+        ("normalizer", "NFC", 'normalizer is "NFC"; it must be a JSON object'),
         ("truncation", {"max_length": 5}, "truncation is"),
         ("padding", {"strategy": "BatchLongest"}, "padding is"),
         ("pre_tokenizer", None, "pre_tokenizer is none"),
@@ -184,8 +185,17 @@ def steps(*kinds):
         ("pre_tokenizer", steps(SPLIT | {"invert": True}, BYTE_LEVEL | {"use_regex": False}), "Isolated"),
         ("pre_tokenizer", steps(SPLIT | {"pattern": {"String": "x"}}, BYTE_LEVEL | {"use_regex": False}), "by Regex"),
         ("pre_tokenizer", steps(SPLIT | {"pattern": {"Regex": "^x"}}, BYTE_LEVEL | {"use_regex": False}), "'^x' what"),
+        ("pre_tokenizer", steps(SPLIT | {"pattern": "x"}, BYTE_LEVEL | {"use_regex": False}), "by Regex"),
         ("pre_tokenizer", [], "must be a JSON object"),
-        ("post_processor", {"type": "TemplateProcessing"}, "post_processor is TemplateProcessing"),
+        ("post_processor", {"type": "BertProcessing"}, "post_processor is BertProcessing; only"),
+        ("post_processor", {"type": "TemplateProcessing"}, "the field 'single' is missing"),
+        ("post_processor", {"type": "TemplateProcessing", "single": []}, "template is []; only special tokens around"),
+        ("post_processor", {"type": "TemplateProcessing", "single": [A, A]}, "only special tokens around a text"),
+        ("post_processor", {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "B"}}]}, "only special"),
+        ("post_processor", {"type": "TemplateProcessing", "single": ["A"]}, "template is "),
+        ("post_processor", {"type": "TemplateProcessing", "single": [{"Sequence": "A"}]}, "only special tokens around"),
+        ("post_processor", {"type": "Sequence", "processors": [BYTE_LEVEL, {"type": "X"}]}, "post_processor is X"),
+        ("post_processor", [], "post_processor is []; it must be a JSON object"),
         ("decoder", None, "decoder is none"),
         ("decoder", {"type": "WordPiece"}, "decoder is WordPiece"),
         ("model", {"type": "WordPiece", "vocab": {}}, 'model.type is "WordPiece"; only "BPE"'),
@@ -206,7 +216,7 @@ def steps(*kinds):
         ("model.continuing_subword_prefix", "##", 'model.continuing_subword_prefix is "##"'),
         ("model.end_of_word_suffix", "</w>", 'model.end_of_word_suffix is "</w>"'),
         ("model.byte_fallback", True, "model.byte_fallback is true"),
-        ("model.ignore_merges", True, "model.ignore_merges is true"),
+        ("model.ignore_merges", 1, "model.ignore_merges is 1; it must be true or false"),
         ("added_tokens", {}, "added_tokens is {}; it must be a JSON array"),
         ("added_tokens", ["x"], "added token 'x' is"),
         ("added_tokens", [{"id": 900}], "the field 'content' is missing; the fields are 'id'"),
@@ -240,6 +250,44 @@ def test_an_added_token_cannot_share_its_id(tmp_path):
     file["added_tokens"].append({"content": "<x>", "id": 1 + ord("a")})
     with pytest.raises(TokenizerError, match="the added token '<x>' has the id of the token b'a', 98"):
         load(file, tmp_path)
+
+
+def test_merges_before_those_of_their_parts_are_neither_read_nor_written(tmp_path):
+    vocab = BYTES | {256: b"aba", 257: b"ab"}
+    tokenizer = Tokenizer(vocab, [(b"ab", b"a"), (b"a", b"b")])
+    with pytest.raises(TokenizerError, match=r"merge 0 \(b'ab' \+ b'a'\) comes before the merge that makes one of"):
+        tokenizer.save(tmp_path)
+    in_order = Tokenizer(vocab, [(b"a", b"b"), (b"ab", b"a")])
+    file = saved_file(in_order, tmp_path)
+    assert load(file, tmp_path).encode("abab") == [257, 257]
+    file["model"]["merges"].reverse()
+    assert tokenizers.Tokenizer.from_str(json.dumps(file)).encode("abab").ids == [256, ord("b")]
+    with pytest.raises(TokenizerError, match=r"merge 0 .* comes before"):
+        load(file, tmp_path)
+
+
+def test_merges_out_of_order_are_read_if_each_token_has_one_in_order(tmp_path):
+    """As in Llama 3's file, which has every way to make a token, in the order of the tokens."""
+    vocab = BYTES | {256: b"bc", 257: b"abc", 258: b"ab", 259: b"abcab"}
+    merges = [(b"b", b"c"), (b"ab", b"c"), (b"a", b"bc"), (b"a", b"b"), (b"abc", b"ab")]
+    tokenizer = Tokenizer(vocab, merges)
+    tokenizer.save(tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    for text in ("abc", "abcab", "ababcabcc", "abbcab"):
+        assert Tokenizer.load(tmp_path).encode(text) == tokenizer.encode(text) == theirs.encode(text).ids
+
+
+def test_ids_that_readers_would_replace_are_refused(tmp_path):
+    file = saved_file(learned({}, [END]), tmp_path)
+    size = len(file["model"]["vocab"])
+    file["added_tokens"] += [{"content": "<x>", "id": size}, {"content": "<y>", "id": size + 2}]
+    with pytest.raises(TokenizerError, match=f"'<y>' has the id {size + 2}, but .* number it {size + 1}"):
+        load(file, tmp_path)
+    file["added_tokens"][-1]["id"] = size + 1
+    ours = load(file, tmp_path)
+    options = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    file["added_tokens"] = [options | token for token in file["added_tokens"]]
+    assert ours.encode("a<y><x>") == tokenizers.Tokenizer.from_str(json.dumps(file)).encode("a<y><x>").ids
 
 
 @pytest.mark.parametrize("name", ["model", "model.vocab", "model.merges"])
@@ -284,119 +332,3 @@ def test_files_that_are_not_there(tmp_path):
         Tokenizer.load(tmp_path)
     with pytest.raises(TokenizerError, match=r"none\.json: it cannot be read"):
         Tokenizer.load(tmp_path / "none.json")
-
-
-# ---- vocab.json and merges.txt ----
-
-
-def test_gpt2_files_hold_the_same_tokenizer(tmp_path):
-    tokenizer = learned({})
-    vocab, merges = tmp_path / "v.json", tmp_path / "m.txt"
-    tokenizer.save_gpt2(vocab, merges)
-    again = Tokenizer.from_files(vocab, merges, list(tokenizer.special_tokens))
-    assert again.fingerprint == tokenizer.fingerprint
-    assert merges.read_text(encoding="utf-8").startswith("#version: 0.2\n")
-    theirs = tokenizers.Tokenizer(models.BPE.from_file(str(vocab), str(merges)))
-    theirs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    text = TEXT.replace(END, "").replace("<my token>", "")
-    assert theirs.encode(text).ids == again.encode(text)
-
-
-def test_merges_of_unusual_characters(tmp_path):
-    """Tokens that look like the header, like comments, like white space, or split lines in other alphabets."""
-    words = [
-        b"#version:",
-        b" 0.2",
-        b"##",
-        b"\x85\x85",
-        b"\xa0 ",
-        b"\n\r",
-        b"\x1c\x1d",
-        "\u2028".encode(),
-        b"\\\"'",
-        b"\xff\xfe",
-    ]
-    vocab, merges = train_bpe_from_iterator([word.decode("latin-1") for word in words] * 3, 500)
-    for word in words:
-        for end in range(2, len(word) + 1):
-            merge = (word[: end - 1], word[end - 1 : end])
-            if b"".join(merge) not in vocab.values():
-                vocab[len(vocab)] = b"".join(merge)
-                merges.append(merge)
-    tokenizer = Tokenizer(vocab, merges)
-    tokenizer.save_gpt2(tmp_path / "v.json", tmp_path / "m.txt")
-    assert Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt").fingerprint == tokenizer.fingerprint
-    tokenizer.save(tmp_path)
-    assert Tokenizer.load(tmp_path).fingerprint == tokenizer.fingerprint
-    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
-    for word in words:
-        text = word.decode("latin-1")
-        assert theirs.encode(text).ids == tokenizer.encode(text)
-
-
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("header", ["", "#version: 0.2\n", "#version: 0.1 - trained by `huggingface/tokenizers`\n"])
-def test_headers_newlines_and_blank_lines(tmp_path, header, newline):
-    (tmp_path / "v.json").write_text('{"#": 0, "v": 1, "#v": 2, "Ġ": 3, "#v#v": 4}', encoding="utf-8")
-    text = f"{header}# v\n#v #v\n\n".replace("\n", newline)
-    (tmp_path / "m.txt").write_bytes(text.encode())
-    tokenizer = Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt", ["<x>"])
-    assert tokenizer.merges == [(b"#", b"v"), (b"#v", b"#v")]
-    assert tokenizer.special_tokens == {"<x>": 5}
-
-
-def test_a_line_that_begins_like_the_header_is_a_merge_further_down(tmp_path):
-    text = "#version: 1.0"
-    tokens = [bytes([byte]) for byte in dict.fromkeys(text.encode())]
-    merges, left = [], text.encode()[:1]
-    for byte in text.encode()[1:]:
-        merges.append((left, bytes([byte])))
-        left += bytes([byte])
-    tokenizer = Tokenizer(dict(enumerate([*tokens, *(a + b for a, b in merges)])), merges)
-    tokenizer.save_gpt2(tmp_path / "v.json", tmp_path / "m.txt")
-    assert "\n#version:" in (tmp_path / "m.txt").read_text(encoding="utf-8")
-    assert Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt").merges == merges
-
-
-def test_special_tokens_outside_the_alphabet(tmp_path):
-    (tmp_path / "v.json").write_text('{"a": 0, "<my token>": 1, "<|日本|>": 2, "é": 3}', encoding="utf-8")
-    (tmp_path / "m.txt").write_text("", encoding="utf-8")
-    tokenizer = Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt", ["<my token>", "<|日本|>", "é"])
-    assert tokenizer.special_tokens == {"<my token>": 1, "<|日本|>": 2, "é": 4}
-    assert tokenizer.vocab[3] == b"\xe9"  # the name of a byte stays that
-    with pytest.raises(TokenizerError, match=r"v\.json: the token '<my token>' holds ' '"):
-        Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt")
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ("#version: 0.2\na b\nc\n", r"m\.txt: line 3: 'c' is not a merge"),
-        ("a b c\n", r"line 1: 'a b c' is not"),
-        ("a \n", "line 1: 'a ' is not"),
-        ("a 日\n", "line 1: the token '日' holds"),
-        ("a b\n", r"m\.txt: merge 0 .* needs the token b'ab', which the vocabulary lacks"),
-        (b"\xff", r"m\.txt: it is not UTF-8"),
-    ],
-)
-def test_merges_that_cannot_be_are_named_with_their_line(tmp_path, lines, message):
-    (tmp_path / "v.json").write_text('{"a": 0, "b": 1}', encoding="utf-8")
-    (tmp_path / "m.txt").write_bytes(lines if isinstance(lines, bytes) else lines.encode())
-    with pytest.raises(TokenizerError, match=message):
-        Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m.txt")
-
-
-def test_gpt2_files_have_no_place_for_a_pattern(tmp_path):
-    with pytest.raises(TokenizerError, match="no place for a pattern"):
-        learned({"pattern": CL100K}).save_gpt2(tmp_path / "v.json", tmp_path / "m.txt")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_ids_follow_a_vocabulary_trained_elsewhere(shared):
-    folder = shared / "data/cs336"
-    tokenizer = Tokenizer.from_files(folder / "tinystories10k_vocab.json", folder / "tinystories10k_merges.txt", [END])
-    assert tokenizer.vocab_size == 10_000
-    text = (folder / "tinystories_sample.txt").read_text(encoding="utf-8")
-    ids = tokenizer.encode(text)
-    assert tokenizer.decode(ids) == text
-    assert len(ids) < len(text) / 3

@@ -34,6 +34,31 @@ def test_a_one_byte_special_token_has_an_id_beside_the_byte():
     assert vocabulary.ordinary_ids() == {b"a": 2, b"b": 1}
 
 
+def test_special_tokens_with_ids_of_their_own():
+    tokens = {0: b"a", 1: b"b", 2: b"ab"}
+    vocabulary = make_vocabulary(tokens, [(b"a", b"b")], {"ab": 9, "<x>": 5})
+    assert vocabulary.special_tokens == {"ab": 9, "<x>": 5}
+    assert vocabulary.tokens == {**tokens, 5: b"<x>", 9: b"ab"}
+    assert vocabulary.ordinary_ids() == {b"a": 0, b"b": 1, b"ab": 2}
+    assert tokens == {0: b"a", 1: b"b", 2: b"ab"}
+    only = make_vocabulary({0: b"a", 1: b"b"}, [(b"a", b"b")], {"ab": 2})
+    assert only.ordinary_ids() == {b"a": 0, b"b": 1, b"ab": 2}
+
+
+@pytest.mark.parametrize(
+    ("special", "message"),
+    [
+        ({"<x>": 0}, "the special token '<x>' has the id of the token b'a', 0"),
+        ({"<x>": 7, "<y>": 7}, "the special token '<y>' has the id of the token b'<x>', 7"),
+        ({"<x>": -1}, "the id -1 of token b'<x>' cannot be used"),
+        ({"": 7}, "is the empty text"),
+    ],
+)
+def test_ids_of_special_tokens_that_cannot_be(special, message):
+    with pytest.raises(TokenizerError, match=message):
+        make_vocabulary({0: b"a", 1: b"b"}, [], special)
+
+
 @pytest.mark.parametrize(
     ("tokens", "merges", "message"),
     [
@@ -67,8 +92,10 @@ def test_fingerprint_covers_every_part_and_nothing_else():
         dataclasses.replace(first, merges=first.merges[::-1]),
         dataclasses.replace(first, special_tokens={"<x>": 302}),
         dataclasses.replace(first, pattern=r"\S+|\s+"),
+        dataclasses.replace(first, ignore_merges=True),
+        dataclasses.replace(first, normalization="NFC"),
     ]
-    assert len({vocabulary.fingerprint() for vocabulary in [first, *others]}) == 5
+    assert len({vocabulary.fingerprint() for vocabulary in [first, *others]}) == 7
     again = make_vocabulary(dict(reversed(first.tokens.items())), first.merges, ["<y>", "<x>"])
     assert again.fingerprint() == first.fingerprint()
     # Fixed for ever: shards written long ago carry it.

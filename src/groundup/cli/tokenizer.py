@@ -61,6 +61,11 @@ def _learn(options: argparse.Namespace) -> "Tokenizer":
         if options.special is not None:
             raise ConfigError("--special cannot be given with --continue_from, whose special tokens stay as they are")
         base = _load(options.continue_from)
+        if base.normalization:
+            raise ConfigError(
+                f"{options.continue_from} normalizes text ({base.normalization}), which training does not do: "
+                "continue from another tokenizer"
+            )
         special = list(base.special_tokens)
         num_outside = len(base.vocab) - 256 - len(special) - len(base.merges)
         if options.vocab_size < len(base.vocab):
@@ -84,13 +89,21 @@ def _learn(options: argparse.Namespace) -> "Tokenizer":
     finally:
         for counter in shown.values():
             counter.close()
-    if base is None:
-        return Tokenizer(vocab, merges, special)
+    return Tokenizer(vocab, merges, special) if base is None else _with_merges(base, merges)
+
+
+def _with_merges(base: "Tokenizer", merges: list[tuple[bytes, bytes]]) -> "Tokenizer":
+    """The tokenizer with more merges than its own, what they make under the ids after its largest."""
+    from groundup.tokenizer.bpe import Tokenizer
+    from groundup.tokenizer.vocabulary import make_vocabulary
+
     vocab = base.vocab
     known = set(vocab.values())
     learned = [left + right for left, right in merges[len(base.merges) :] if left + right not in known]
     vocab.update(enumerate(learned, start=max(vocab) + 1))
-    return Tokenizer(vocab, merges, special, pattern=base.pattern)
+    return Tokenizer.from_vocabulary(
+        make_vocabulary(vocab, merges, base.special_tokens, base.pattern, ignore_merges=base.ignore_merges)
+    )
 
 
 def encode(options: argparse.Namespace) -> int:
@@ -123,6 +136,8 @@ def decode(options: argparse.Namespace) -> int:
 
 def inspect(options: argparse.Namespace) -> int:
     """Show size, fingerprint, longest entries and, for a text, how it is cut."""
+    from groundup.tokenizer.patterns import scanner_name
+
     tokenizer = _load(options.tokenizer)
     entries = sorted(tokenizer.vocab.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     special = set(tokenizer.special_tokens.values())
@@ -131,6 +146,9 @@ def inspect(options: argparse.Namespace) -> int:
         "vocab_size": tokenizer.vocab_size,
         "merges": len(tokenizer.merges),
         "special_tokens": tokenizer.special_tokens,
+        "pattern": scanner_name(tokenizer.pattern) or tokenizer.pattern,
+        "ignore_merges": tokenizer.ignore_merges,
+        "normalization": tokenizer.normalization,
         "fingerprint": tokenizer.fingerprint,
         "bytes_per_id": 2 if tokenizer.vocab_size <= 65_536 else 4,
         "longest": longest,
@@ -144,6 +162,9 @@ def inspect(options: argparse.Namespace) -> int:
         return 0
     print(f"entries         {facts['vocab_size']:,} ({facts['merges']:,} merges)")
     print(f"special tokens  {' '.join(f'{token}={id}' for token, id in tokenizer.special_tokens.items()) or 'none'}")
+    how = [f"after {tokenizer.normalization}"] * bool(tokenizer.normalization)
+    how += ["whole words are looked up first"] * tokenizer.ignore_merges
+    print(f"cut by          {', '.join([facts['pattern'], *how])}")
     print(f"bytes per id    {facts['bytes_per_id']}")
     print(f"fingerprint     {facts['fingerprint']}")
     print(f"longest         {'  '.join(repr(token) for token in longest)}")

@@ -7,7 +7,7 @@ Importing this module loads neither numpy nor regex; they come with the calls th
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, SupportsIndex
 
@@ -15,13 +15,22 @@ from groundup import _native
 from groundup.corpus import END_OF_TEXT
 from groundup.errors import TokenizerError
 from groundup.files import StrPath
-from groundup.tokenizer.formats import TOKENIZER_FILE, read_gpt2, read_huggingface, write_gpt2, write_huggingface
+from groundup.tokenizer.formats import (
+    TOKENIZER_FILE,
+    read_gpt2,
+    read_huggingface,
+    read_tiktoken,
+    write_gpt2,
+    write_huggingface,
+    write_tiktoken,
+)
+from groundup.tokenizer.normalization import NormalizingStream, is_nfc, to_nfc
 from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer
 from groundup.tokenizer.special import SpecialSplitter
 from groundup.tokenizer.streaming import PatternStream, SpecialGuard, StreamingDecoder
 from groundup.tokenizer.surrogates import replace_surrogates, surrogate_error
 from groundup.tokenizer.train import BpeTrainer, train_bpe, train_bpe_from_counts, train_bpe_from_iterator
-from groundup.tokenizer.vocabulary import Merge, Vocabulary, make_vocabulary
+from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary, make_vocabulary
 
 if TYPE_CHECKING:
     import numpy
@@ -80,8 +89,19 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: StrPath) -> "Tokenizer":
-        """From a tokenizer.json of byte-level BPE, or a folder that has one."""
+        """From a tokenizer.json of byte-level BPE, or a folder that has one.
+
+        Its added tokens are the special tokens. Those that it would have put around every text, as Llama 3's
+        <|begin_of_text|>, are not put there: add their ids where you want them.
+        """
         return cls.from_vocabulary(read_huggingface(_tokenizer_file(path)))
+
+    @classmethod
+    def from_tiktoken(
+        cls, path: StrPath, special_tokens: Mapping[str, int] | None = None, *, pattern: str
+    ) -> "Tokenizer":
+        """From a .tiktoken file, which says neither the special tokens nor the pattern (see `patterns`)."""
+        return cls.from_vocabulary(read_tiktoken(path, special_tokens or {}, pattern))
 
     @classmethod
     def from_vocabulary(cls, vocabulary: Vocabulary) -> "Tokenizer":
@@ -97,10 +117,13 @@ class Tokenizer:
             list(vocabulary.ordinary_ids().items()),
             vocabulary.merges,
             [(token.encode(), id) for token, id in special.items()],
+            ignore_merges=vocabulary.ignore_merges,
         )
         self._longest_special = max(map(len, special), default=0)
         self._cut = None if vocabulary.pattern == GPT2_PATTERN else pre_tokenizer(vocabulary.pattern)
-        self._splitters = {True: SpecialSplitter(list(special) if self._cut else []), False: SpecialSplitter([])}
+        self._normalizes = vocabulary.normalization is not None
+        splits_here = self._cut is not None or self._normalizes
+        self._splitters = {True: SpecialSplitter(list(special) if splits_here else []), False: SpecialSplitter([])}
 
     def save(self, path: StrPath) -> None:
         """Write a tokenizer.json at `path`, or in it if it is a folder; other tools read it, with the same ids."""
@@ -109,6 +132,10 @@ class Tokenizer:
     def save_gpt2(self, vocab_path: StrPath, merges_path: StrPath) -> None:
         """Write GPT-2's vocab.json and merges.txt."""
         write_gpt2(vocab_path, merges_path, self._vocabulary)
+
+    def save_tiktoken(self, path: StrPath) -> None:
+        """Write a .tiktoken file, if tiktoken gives our ids; it has no place for special tokens and the pattern."""
+        write_tiktoken(path, self._vocabulary)
 
     def encode(
         self, text: str, *, special: Special = "token", errors: Literal["strict", "replace"] = "strict"
@@ -125,7 +152,7 @@ class Tokenizer:
             raise TokenizerError(f"errors is {errors!r}; it must be 'strict' or 'replace'")
         recognise = self._recognise(special, [text])
         try:
-            if self._cut is None:
+            if self._cut is None and (not self._normalizes or is_nfc(text)):
                 return self._encoder.encode(text, recognise)
             text.encode()  # a lone surrogate is to be named by its place in the text, not in its pre-token
             segments = self._splitters[recognise].split(text)
@@ -142,7 +169,7 @@ class Tokenizer:
     ) -> list[list[int]]:
         """The ids of each text, as `encode` gives them; in several threads, by default all processors'."""
         texts = list(texts)
-        if self._cut is not None:
+        if self._goes_by_segments(texts):
             return [self.encode(text, special=special) for text in texts]
         recognise = self._recognise(special, texts)
         try:
@@ -157,7 +184,7 @@ class Tokenizer:
         import numpy
 
         texts = list(texts)
-        if self._cut is not None:
+        if self._goes_by_segments(texts):
             return [numpy.array(self.encode(text, special=special), dtype=self.dtype) for text in texts]
         recognise = self._recognise(special, texts)
         try:
@@ -178,10 +205,13 @@ class Tokenizer:
     def _iter_ids(self, texts: Iterable[str], special: Special) -> Iterator[int]:
         recognise = special == "token"
         guard = SpecialGuard(self._refuse_special, self._longest_special) if special == "error" else None
-        if self._cut is None:
-            stream = self._encoder.stream(recognise)
-        else:
+        if self._cut is not None:
             stream = PatternStream(self._splitters[recognise], self._encode_segment)
+        elif self._normalizes:
+            open_stream = partial(self._encoder.stream, False)
+            stream = NormalizingStream(self._splitters[recognise], self._vocabulary.special_tokens, open_stream)
+        else:
+            stream = self._encoder.stream(recognise)
         offset = 0
         for text in texts:
             for start in range(0, len(text), _STEP_CHARS):
@@ -202,11 +232,18 @@ class Tokenizer:
             raise _explained(error, []) from error
         yield from ids
 
+    def _goes_by_segments(self, texts: Sequence[str]) -> bool:
+        """Whether there is work for Python between special tokens: a pattern of your own, text to normalize."""
+        return self._cut is not None or (self._normalizes and not all(map(is_nfc, texts)))
+
     def _encode_segment(self, text: str, is_special: bool) -> list[int]:
-        """The ids of a special token, or of the text between two, under a pattern of your own."""
+        """The ids of a special token, or of the text between two."""
         if is_special:
             return [self._vocabulary.special_tokens[text]]
-        assert self._cut is not None
+        if self._normalizes:
+            text = to_nfc(text)
+        if self._cut is None:
+            return self._encoder.encode(text, False)
         return self._encoder.encode_words([word.encode() for word in self._cut(text)])
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
@@ -250,6 +287,16 @@ class Tokenizer:
     def pattern(self) -> str:
         """The regular expression that cuts text into pre-tokens."""
         return self._vocabulary.pattern
+
+    @property
+    def ignore_merges(self) -> bool:
+        """Whether a pre-token that is a token as a whole is looked up, not merged (Llama 3, tiktoken)."""
+        return self._vocabulary.ignore_merges
+
+    @property
+    def normalization(self) -> Normalization:
+        """What is done to the text between special tokens before it is cut: "NFC" (Qwen) or nothing."""
+        return self._vocabulary.normalization
 
     @cached_property
     def vocab_size(self) -> int:

@@ -45,13 +45,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_text(path: StrPath) -> str:
-    """The text of a UTF-8 file, newlines as they are."""
+    """The text of a UTF-8 file, newlines as they are. Raises TokenizerError."""
     try:
-        return Path(path).read_bytes().decode("utf-8")
-    except OSError as error:
-        raise TokenizerError(f"it cannot be read: {error.strerror}") from error
+        return read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise TokenizerError(f"it is not UTF-8 text: byte offset {error.start}") from error
+
+
+def read_bytes(path: StrPath) -> bytes:
+    """The bytes of a file. Raises TokenizerError if it cannot be read."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise TokenizerError(f"it cannot be read: {error.strerror}") from error
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
-"""Cutting text into pre-tokens by a regular expression: the GPT-2 pattern, and patterns of your own.
+"""Cutting text into pre-tokens by a regular expression: those of the known families, and patterns of your own.
 
-The GPT-2 pattern is the default and runs in the native core, on Unicode tables of its own. Any other
-pattern runs here, on the `regex` package as it is installed. `reference.py` has the readable GPT-2 cut.
+`scanner_name` says which patterns cut alike; the native core has GPT-2's, on Unicode tables of its own. Any
+other pattern runs here, on the `regex` package as it is installed. `reference.py` has the readable GPT-2 cut.
 """
 
 import re
@@ -10,6 +10,52 @@ from collections.abc import Callable
 from groundup.errors import TokenizerError
 
 GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+# GPT-4's, as tiktoken 0.14 spells it. White space at the end of the text is one pre-token, line breaks in it or not.
+CL100K_PATTERN = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
+    r"""|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""
+)
+# The same in Llama 3's tokenizer.json and in older tiktoken: there too, a pre-token ends with the last line break.
+LLAMA3_PATTERN = (
+    r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
+    r"""|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+QWEN2_PATTERN = LLAMA3_PATTERN.replace(r"\p{N}{1,3}", r"\p{N}")  # Qwen 2 to 3: digits one by one
+# SmolLM's and StarCoder's: every digit apart first, then GPT-2's cut of what is between, which ends at digits.
+SMOLLM_PATTERN = r"""\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+"""
+# GPT-4o's, spelled alike by tiktoken and in the tokenizer.json of gpt-oss and Llama 4.
+O200K_PATTERN = (
+    r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+    r"""|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+    r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+# Other spellings of the same cut, as files have them: of GPT-2 by tiktoken 0.14, the first release and Hugging Face;
+# of Llama 3's by minbpe.
+_TIKTOKEN_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+_RELEASED_GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+_SPELLED_OUT_GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+_MINBPE_LLAMA3 = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"""
+    r"""|\s*[\r\n]|\s+(?!\S)|\s+"""
+)
+
+_SCANNERS = {
+    **dict.fromkeys([GPT2_PATTERN, _TIKTOKEN_GPT2, _RELEASED_GPT2, _SPELLED_OUT_GPT2], "gpt2"),
+    CL100K_PATTERN: "cl100k",
+    **dict.fromkeys([LLAMA3_PATTERN, _MINBPE_LLAMA3], "llama3"),
+    QWEN2_PATTERN: "qwen2",
+    O200K_PATTERN: "o200k",
+    SMOLLM_PATTERN: "smollm",
+}
+
+
+def scanner_name(pattern: str) -> str | None:
+    """The name of the cut that `pattern` makes, one name for all spellings of it; None for a pattern of your own.
+
+    >>> scanner_name(QWEN2_PATTERN), scanner_name(".")
+    ('qwen2', None)
+    """
+    return _SCANNERS.get(pattern)
 
 
 def pre_tokenizer(pattern: str) -> Callable[[str], list[str]]:
@@ -67,3 +113,25 @@ def foreign_syntax(pattern: str) -> str | None:
     match = _SHARED_SYNTAX.match(pattern)
     assert match is not None  # it matches the empty text
     return pattern[match.end() :] or None
+
+
+# What tiktoken 0.14 writes with `$` and {m,n}+ in the syntax that others read alike: no character may follow.
+_SHARED_SPELLINGS = {
+    pattern: pattern.replace(r"\s++$", r"\s++(?![\s\S])").replace("{1,3}+", "{1,3}")
+    for pattern in (CL100K_PATTERN, _TIKTOKEN_GPT2)
+}
+_FAMILY_SPELLINGS = {shared: pattern for pattern, shared in _SHARED_SPELLINGS.items()}
+
+
+def to_shared_spelling(pattern: str) -> str:
+    r"""A pattern that cuts alike in the engines of others: another spelling of tiktoken's, all others as they are.
+
+    >>> to_shared_spelling(CL100K_PATTERN).endswith(r"|\s++(?![\s\S])|\s*[\r\n]|\s+(?!\S)|\s")
+    True
+    """
+    return _SHARED_SPELLINGS.get(pattern, pattern)
+
+
+def from_shared_spelling(pattern: str) -> str:
+    """The pattern that `to_shared_spelling` wrote so."""
+    return _FAMILY_SPELLINGS.get(pattern, pattern)

@@ -1,4 +1,4 @@
-"""What a tokenizer is made of, checked: tokens, merges, special tokens, pattern.
+"""What a tokenizer is made of, checked: tokens, merges, special tokens, pattern, and what other families add.
 
 `bpe.py` encodes with a Vocabulary, `formats.py` reads and writes one. Ids may have gaps; a token that a
 merge names is always there.
@@ -9,12 +9,14 @@ import json
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from groundup.errors import TokenizerError
 from groundup.tokenizer.patterns import GPT2_PATTERN
 from groundup.tokenizer.special import check_special_tokens
 
 Merge = tuple[bytes, bytes]
+Normalization = Literal["NFC"] | None
 LARGEST_ID = 0xFFFFFFFE  # ids have 32 bits in the native core and on disk, and the last value means "none"
 
 
@@ -26,25 +28,36 @@ class Vocabulary:
     merges: list[Merge]  # in order of creation
     special_tokens: dict[str, int]
     pattern: str = GPT2_PATTERN
+    ignore_merges: bool = False  # a pre-token that is a token of ordinary text as a whole is not merged, but looked up
+    normalization: Normalization = None  # of the text between special tokens, before it is cut into pre-tokens
 
     def ordinary_ids(self) -> dict[bytes, int]:
-        """The ids of what ordinary text is made of: every token that is a byte or comes from a merge.
+        """The ids of what ordinary text is made of: every token that is not special.
 
-        A special token is not among them, whatever its spelling, unless a byte or a merge makes it as well.
+        A special token is among them only if it is a byte, or a merge makes it, that has no other id.
         """
-        made = {left + right for left, right in self.merges}
         special = set(self.special_tokens.values())
-        # In the order of the ids: of a one-byte special token and the byte itself, the byte comes later and stays.
-        return {token: id for id, token in self.tokens.items() if id not in special or len(token) == 1 or token in made}
+        ids = {token: id for id, token in self.tokens.items() if id not in special}
+        made = {left + right for left, right in self.merges}
+        for id in special:
+            token = self.tokens[id]
+            if len(token) == 1 or token in made:
+                ids.setdefault(token, id)
+        return ids
 
     def fingerprint(self) -> str:
         """SHA-256, in hexadecimal, of all that decides the ids; the same whatever file it was read from."""
-        parts = {
+        parts: dict[str, object] = {
             "merges": [[left.hex(), right.hex()] for left, right in self.merges],
             "pattern": self.pattern,
             "special_tokens": sorted([id, token] for token, id in self.special_tokens.items()),
             "tokens": [[id, token.hex()] for id, token in sorted(self.tokens.items())],
         }
+        # Only where they are not the default, so that tokenizers from before they existed keep their fingerprint.
+        if self.ignore_merges:
+            parts["ignore_merges"] = True
+        if self.normalization:
+            parts["normalization"] = self.normalization
         canonical = json.dumps(parts, separators=(",", ":"), sort_keys=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
@@ -52,40 +65,70 @@ class Vocabulary:
 def make_vocabulary(
     tokens: Mapping[int, bytes],
     merges: Sequence[Merge],
-    special_tokens: Sequence[str] | None = None,
+    special_tokens: Sequence[str] | Mapping[str, int] | None = None,
     pattern: str = GPT2_PATTERN,
+    *,
+    ignore_merges: bool = False,
+    normalization: Normalization = None,
 ) -> Vocabulary:
     """A checked Vocabulary, of copies. Special tokens that `tokens` lacks get the ids after the largest one.
 
     >>> make_vocabulary({0: b"a", 7: b"b"}, [], ["<end>"]).tokens
     {0: b'a', 7: b'b', 8: b'<end>'}
 
-    Raises TokenizerError for an id outside 0 .. LARGEST_ID, a token that is empty or has two ids, a merge
-    that is given twice or names a token which is not there, and special tokens that cannot be.
+    With ids of their own, special tokens may spell what an ordinary token is as well (GPT-NeoX has "  " twice):
+
+    >>> make_vocabulary({0: b"a"}, [], {"a": 9}).ordinary_ids()
+    {b'a': 0}
+
+    Raises TokenizerError for an id outside 0 .. LARGEST_ID or of two tokens, a token that is empty or has two
+    ids, a merge that is given twice or names a token which is not there, and special tokens that cannot be.
     """
-    names = check_special_tokens(special_tokens or ())
-    own = _copy_tokens(tokens)
+    names = check_special_tokens(special_tokens if isinstance(special_tokens, str) else list(special_tokens or ()))
+    given = dict(special_tokens) if isinstance(special_tokens, Mapping) else {}
+    own = _copy_tokens(_with_special(tokens, given))
+    given = {name: operator.index(id) for name, id in given.items()}
+    ids = _ids_by_token(own, names, set(given.values()))
+    _check_merges(merges, ids)
+    special: dict[str, int] = {}
+    next_id = max(own, default=-1) + 1
+    for name in names:
+        token = name.encode()
+        if name not in given and token not in ids:
+            ids[token] = next_id
+            own[next_id] = token
+            next_id += 1
+        special[name] = given.get(name, ids[token])
+    own_merges = [(left, right) for left, right in merges]
+    return Vocabulary(own, own_merges, special, pattern, ignore_merges, normalization)
+
+
+def _with_special(tokens: Mapping[int, bytes], special: Mapping[str, int]) -> dict[int, bytes]:
+    """The tokens and the special tokens that came with ids of their own."""
+    together = dict(tokens)
+    for name, id in special.items():
+        if together.setdefault(id, name.encode()) != name.encode():
+            raise TokenizerError(f"the special token {name!r} has the id of the token {together[id]!r}, {id}")
+    return together
+
+
+def _ids_by_token(tokens: Mapping[int, bytes], names: Sequence[str], special_ids: set[int]) -> dict[bytes, int]:
+    """The id of each token: of a special token with an id of its own, that of the ordinary token if there is one."""
     # A special token of one byte may have an id beside that of the byte: the lower one (SPEC 1.1's layout).
     may_repeat = {name.encode() for name in names if len(name.encode()) == 1}
     ids: dict[bytes, int] = {}
-    for id, token in own.items():
+    for id, token in tokens.items():
+        if id in special_ids:
+            continue
         if token not in ids:
             ids[token] = id
         elif token in may_repeat:
             may_repeat.remove(token)
         else:
             raise TokenizerError(f"ids {ids[token]} and {id} both stand for {token!r}; a token has one id")
-    _check_merges(merges, ids)
-    special: dict[str, int] = {}
-    next_id = max(own, default=-1) + 1
-    for name in names:
-        token = name.encode()
-        if token not in ids:
-            ids[token] = next_id
-            own[next_id] = token
-            next_id += 1
-        special[name] = ids[token]
-    return Vocabulary(own, [(left, right) for left, right in merges], special, pattern)
+    for id in special_ids:
+        ids.setdefault(tokens[id], id)
+    return ids
 
 
 def _copy_tokens(tokens: Mapping[int, bytes]) -> dict[int, bytes]:

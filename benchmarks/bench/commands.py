@@ -1,0 +1,138 @@
+"""What whole processes take: loading a vocabulary, and our command line from a file to shards."""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.rounds import interleave
+from bench.sessions import OURS, Answers, Entrant, Measure, Reading, Session, Step, conclude, play, rate, read
+from bench.tokenizer_inputs import Inputs
+from bench.tokenizer_peers import TokenizerPeer
+
+COMMAND_S = 600.0
+LOADING = Measure("import + load", "ms", "lower")
+SHARDS = Measure("first file to shards", "MB/s", "higher")
+IN_MEMORY = Measure("the same in memory", "MB/s", "higher")
+SHARE = Measure("shards / in memory", "x", None)
+SAMPLE = "It's 1999: naïve café,\n\n  “quoted” — ok?"
+COMMAND_LINE = "import sys; from groundup.cli.main import main; sys.exit(main())"
+
+
+class CommandError(RuntimeError):
+    """A command that failed or told something else than expected."""
+
+
+def measure_loading(
+    peers: Sequence[TokenizerPeer], entrants: Mapping[str, Entrant], inputs: Inputs, *, rounds: int, loads: int
+) -> dict[str, dict[str, Any]]:
+    """Milliseconds from a fresh interpreter to a tokenizer, the interpreter's own start subtracted.
+
+    Both are timed `loads` times in every round, and the medians count.
+    """
+    special_id = inputs.vocab_size - 1
+    codes = {one.peer.name: one.load.replace("{n}", str(special_id)) for one in peers if one.load}
+    refused: dict[str, str] = {}
+    expected: list[int] | None = None
+    for one in peers:  # ours comes first; its ids are compared with the reference wherever text is encoded
+        name = one.peer.name
+        if name not in codes:
+            continue
+        try:
+            ids = json.loads(_run_python(entrants[name], f"{codes[name]}; s = {SAMPLE!r}; print({one.ids})", inputs))
+            expected = expected or ids
+            if ids != expected:
+                raise CommandError(f"wrong ids: {ids}, not {expected}")
+        except CommandError as error:
+            refused[name] = str(error)
+
+    def measure(name: str) -> float:
+        pairs = []
+        for _ in range(loads):
+            start = time.perf_counter()
+            _run_python(entrants[name], "pass", inputs)
+            middle = time.perf_counter()
+            _run_python(entrants[name], codes[name], inputs)
+            pairs.append((middle - start, time.perf_counter() - middle))
+        starting, loading = (statistics.median(column) for column in zip(*pairs, strict=True))
+        return (loading - starting) * 1e3
+
+    values = interleave([name for name in codes if name not in refused], measure, rounds)
+    return {LOADING.name: conclude(LOADING, values, refused)}
+
+
+def measure_shards(
+    ours: Entrant, inputs: Inputs, reference: Path, *, threads: int, rounds: int
+) -> dict[str, dict[str, Any]]:
+    """Our `data prepare` on the first file of the corpus against our encoding of its documents from memory.
+
+    What the command takes for next to nothing is subtracted: that is start-up, and not of the rate.
+    """
+    size = inputs.sizes["first file documents"]
+    nothing = inputs.folder / "nothing.txt"  # next to it, and held out, so that the rest is encoded whole
+    nothing.write_text("One story.", encoding="utf-8")
+    set_up = Step("set_up", "set_up", {"folder": str(inputs.folder), "threads": threads})
+    fields = {"texts": str(inputs.documents["first file"]), "reference": str(reference)}
+    session = Session("in memory", (set_up, Step("batch", "encode_batch", fields)), ())
+    documents = json.loads(inputs.documents["first file"].read_text(encoding="utf-8"))
+    num_ids = reference.stat().st_size // 4 + len(documents)  # 32 bits an id; each document ends with one more
+
+    def measure(_: str) -> Answers:
+        answer = play(session, ours)["batch"]
+        start_s = _prepare_shards(nothing, nothing, inputs, threads)[0]
+        seconds, found = _prepare_shards(inputs.corpus[0], nothing, inputs, threads)
+        problem = None if found == num_ids else f"wrong ids: {found:,} in the shards, not {num_ids:,}"
+        return {"batch": answer, "shards": {"seconds": seconds - start_s, "problem": problem}}
+
+    readings = (
+        Reading(SHARDS, ("shards",), rate(size)),
+        Reading(IN_MEMORY, ("batch",), rate(size)),
+        Reading(SHARE, ("batch", "shards"), lambda memory, shards: memory["seconds"] / shards["seconds"]),
+    )
+    try:
+        played = interleave([OURS], measure, rounds)
+    except CommandError as error:
+        return {reading.measure.name: conclude(reading.measure, {}, {OURS: str(error)}) for reading in readings}
+    return read(Session("shards", (), readings), played)
+
+
+def _prepare_shards(file: Path, held_out: Path, inputs: Inputs, threads: int) -> tuple[float, int]:
+    """Seconds of the command, and how many ids it wrote for the file."""
+    out = inputs.folder / "shards"
+    shutil.rmtree(out, ignore_errors=True)
+    options = {
+        "--out": out,
+        "--valid": held_out,
+        "--tokenizer": inputs.folder / "tokenizer.json",
+        "--threads": threads,
+    }
+    words = [str(word) for option in options.items() for word in option]
+    start = time.perf_counter()
+    told = _run([sys.executable, "-c", COMMAND_LINE, "data", "prepare", str(file), *words, "--json"], inputs)
+    return time.perf_counter() - start, json.loads(told)["splits"]["train"]["tokens"]
+
+
+def _run_python(entrant: Entrant, code: str, inputs: Inputs) -> str:
+    if entrant.python is None:
+        raise CommandError(entrant.problem or "it is not installed")
+    return _run([str(entrant.python), "-c", code], inputs)
+
+
+def _run(command: Sequence[str], inputs: Inputs) -> str:
+    """What it prints. It runs in the folder of the inputs; tiktoken must not keep copies of files there."""
+    environment = os.environ | {"TIKTOKEN_CACHE_DIR": ""}
+    try:
+        done = subprocess.run(
+            command, cwd=inputs.folder, env=environment, capture_output=True, text=True, timeout=COMMAND_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise CommandError(f"no end within {COMMAND_S:g} s") from None
+    if done.returncode:
+        raise CommandError((done.stderr.strip().splitlines() or ["it failed"])[-1])
+    return done.stdout
