@@ -58,7 +58,8 @@ std::vector<MergeLearner::SymbolPair> MergeLearner::number_known(const std::vect
         const auto symbol_of = [&](const std::string& part) {
             const auto found = symbols.find(part);
             if (found != symbols.end()) return found->second;
-            throw known_merge_error(pairs.size(), " joins ", part, ", which is neither a byte nor made by an earlier one");
+            throw known_merge_error(pairs.size(), " joins ", part,
+                                    ", which is neither a byte nor made by an earlier one");
         };
         pairs.push_back({symbol_of(left), symbol_of(right)});
         if (!symbols.emplace(left + right, static_cast<Symbol>(symbols.size())).second) {

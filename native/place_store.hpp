@@ -39,7 +39,9 @@ private:
     static constexpr std::size_t kBlockPlaces = std::size_t{1} << 16;
 
     // Lists of class c have at least 2^c places and fewer than 2^(c+1).
-    static std::size_t class_of(std::size_t num_places) { return static_cast<std::size_t>(std::bit_width(num_places)) - 1; }
+    static std::size_t class_of(std::size_t num_places) {
+        return static_cast<std::size_t>(std::bit_width(num_places)) - 1;
+    }
 
     List take_free(std::size_t num_places) {
         // The smallest class in which every list is long enough.
