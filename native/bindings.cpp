@@ -319,14 +319,22 @@ void define_counter(nb::module_& module) {
                  return words;
              })
         .def("train",
-             [](const WordCounter& self, std::size_t num_merges, const std::optional<nb::callable>& progress) {
+             [](const WordCounter& self, std::size_t num_merges, const std::optional<nb::callable>& progress,
+                const std::vector<std::pair<nb::bytes, nb::bytes>>& known_merges, std::uint64_t min_frequency,
+                const std::optional<std::size_t>& max_token_bytes) {
+                 MergeLearner::Limits limits{num_merges, min_frequency};
+                 if (max_token_bytes) limits.max_token_bytes = *max_token_bytes;
+                 const std::vector<Merge> known = to_merges(known_merges);
                  const Progress report = to_progress(progress);
-                 const std::vector<Merge> learned = without_gil(true, [&] { return self.train(num_merges, report); });
+                 const std::vector<Merge> learned = without_gil(true, [&] { return self.train(known, limits, report); });
                  std::vector<std::pair<nb::bytes, nb::bytes>> merges;
+                 merges.reserve(learned.size());
                  for (const auto& [left, right] : learned) merges.emplace_back(to_bytes(left), to_bytes(right));
                  return merges;
              },
-             "num_merges"_a, "progress"_a.none() = nb::none());
+             "num_merges"_a, "progress"_a.none() = nb::none(), nb::kw_only(),
+             "known_merges"_a = std::vector<std::pair<nb::bytes, nb::bytes>>(), "min_frequency"_a = 1,
+             "max_token_bytes"_a.none() = nb::none());
 }
 
 void define_encoder(nb::module_& module) {

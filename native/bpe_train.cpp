@@ -1,212 +1,174 @@
 #include "bpe_train.hpp"
 
 #include <algorithm>
-#include <queue>
 #include <stdexcept>
+#include <unordered_map>
 
-#include "pair_table.hpp"
-#include "symbol_row.hpp"
+#include "errors.hpp"
+#include "merge_queue.hpp"
 
 namespace groundup {
 
 namespace {
 
-using Symbol = std::uint32_t;
-using Position = SymbolRow::Position;
-
 constexpr std::size_t kMergesPerReport = 64;
+constexpr std::size_t kPlacesPerReport = std::size_t{1} << 17;
+constexpr std::size_t kPositionsPerReport = std::size_t{1} << 22;
 
-struct Place {
-    Position position;
-    std::uint32_t word;
-};
+// How many places ahead memory is asked for: first the row, then the count, which the row's notes lead to.
+constexpr std::size_t kRowAhead = 16;
+constexpr std::size_t kCountAhead = 8;
 
-struct Pair {
-    Symbol left;
-    Symbol right;
-    std::uint64_t count;
-    std::vector<Place> places;  // in the order of the text; some of them outdated
-};
-
-// A pair in the queue, with the count it had when it was put there.
-struct Candidate {
-    std::uint64_t count;
-    std::uint32_t pair;
-    Symbol left;
-    Symbol right;
-};
-
-// The bytes of each token, with the first eight as a number that compares like them.
-class Tokens {
-public:
-    Tokens() {
-        for (int b = 0; b < 256; ++b) add(std::string(1, static_cast<char>(b)));
-    }
-
-    Symbol add(std::string bytes) {
-        std::uint64_t head = 0;
-        for (std::size_t i = 0; i < sizeof head; ++i) {
-            head = head << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u);
-        }
-        heads_.push_back(head);
-        lengths_.push_back(static_cast<std::uint32_t>(bytes.size()));
-        bytes_.push_back(std::move(bytes));
-        return static_cast<Symbol>(bytes_.size() - 1);
-    }
-
-    const std::string& bytes(Symbol symbol) const { return bytes_[symbol]; }
-    std::uint32_t length(Symbol symbol) const { return lengths_[symbol]; }
-
-    bool is_less(Symbol a, Symbol b) const {
-        if (heads_[a] != heads_[b]) return heads_[a] < heads_[b];
-        return bytes_[a] < bytes_[b];
-    }
-
-private:
-    std::vector<std::string> bytes_;
-    std::vector<std::uint64_t> heads_;
-    std::vector<std::uint32_t> lengths_;
-};
-
-class Trainer {
-public:
-    explicit Trainer(const std::vector<CountedWord>& words) : queue_(Later{&tokens_}) {
-        add_words(words);
-        collect_pairs();
-    }
-
-    // Does the next merge; false when no pair is left.
-    bool merge_next(std::vector<Merge>& merges) {
-        while (!queue_.empty()) {
-            Candidate best = queue_.top();
-            queue_.pop();
-            const std::uint64_t count = pairs_[best.pair].count;
-            if (count == best.count) {
-                merges.emplace_back(tokens_.bytes(best.left), tokens_.bytes(best.right));
-                merge(best.pair);
-                return true;
-            }
-            if (count > 0) {
-                best.count = count;
-                queue_.push(best);
-            }
-        }
-        return false;
-    }
-
-private:
-    // Orders the queue: the highest count first, then the greatest pair of byte strings.
-    struct Later {
-        const Tokens* tokens;
-        bool operator()(const Candidate& a, const Candidate& b) const {
-            if (a.count != b.count) return a.count < b.count;
-            if (a.left != b.left) return tokens->is_less(a.left, b.left);
-            return a.right != b.right && tokens->is_less(a.right, b.right);
-        }
-    };
-
-    void add_words(const std::vector<CountedWord>& words) {
-        std::size_t num_slots = 1;
-        for (const CountedWord& word : words) num_slots += word.bytes.size() + 1;
-        if (num_slots >= 0xFFFFFFFE) {
-            throw std::invalid_argument("the distinct words hold " + std::to_string(num_slots) +
-                                        " bytes, and training can index 4 GiB: train on a part of the text");
-        }
-        row_.reserve(num_slots);
-        for (const CountedWord& word : words) {
-            row_.add_word(word.bytes, [](unsigned char byte) { return Symbol{byte}; });
-            counts_.push_back(word.count);
-        }
-    }
-
-    template <class Visit>
-    void for_each_pair_of_bytes(const std::vector<std::uint64_t>& counts, Visit&& visit) {
-        std::uint32_t word = 0;
-        for (Position p = 1; p + 1 < row_.size(); ++p) {
-            if (row_.at(p) == SymbolRow::kBoundary) {
-                ++word;
-            } else if (row_.at(p + 1) != SymbolRow::kBoundary && counts[word] > 0) {
-                visit(row_.at(p), row_.at(p + 1), Place{p, word});
-            }
-        }
-    }
-
-    void collect_pairs() {
-        std::vector<std::uint32_t> num_places(256 * 256);
-        for_each_pair_of_bytes(counts_, [&](Symbol left, Symbol right, Place) { ++num_places[left << 8 | right]; });
-        for_each_pair_of_bytes(counts_, [&](Symbol left, Symbol right, Place place) {
-            Pair& pair = pair_of(left, right);
-            if (pair.places.empty()) pair.places.reserve(num_places[left << 8 | right]);
-            add_place(pair, place);
-        });
-        queue_new_pairs(0);
-    }
-
-    Pair& pair_of(Symbol left, Symbol right) {
-        const std::uint32_t index = pair_index_.at_or(left, right, static_cast<std::uint32_t>(pairs_.size()));
-        if (index == pairs_.size()) pairs_.push_back({left, right, 0, {}});
-        return pairs_[index];
-    }
-
-    void add_place(Pair& pair, Place place) {
-        pair.count += counts_[place.word];
-        pair.places.push_back(place);
-    }
-
-    void queue_new_pairs(std::size_t first) {
-        for (std::size_t i = first; i < pairs_.size(); ++i) {
-            const Pair& pair = pairs_[i];
-            if (pair.count > 0) queue_.push({pair.count, static_cast<std::uint32_t>(i), pair.left, pair.right});
-        }
-    }
-
-    // Joins every occurrence of the pair, from left to right in each word.
-    void merge(std::uint32_t pair) {
-        const Symbol left = pairs_[pair].left;
-        const Symbol right = pairs_[pair].right;
-        const std::vector<Place> places = std::move(pairs_[pair].places);
-        const Symbol joined = tokens_.add(tokens_.bytes(left) + tokens_.bytes(right));
-        const std::uint32_t left_length = tokens_.length(left);
-        const std::uint32_t joined_length = tokens_.length(joined);
-        const std::size_t first_new_pair = pairs_.size();
-        for (const Place place : places) {
-            const Position p = place.position;
-            if (row_.at(p) != left || row_.at(p + left_length) != right) continue;
-            const std::uint64_t count = counts_[place.word];
-            const Symbol before = row_.before(p);
-            const Symbol after = row_.at(p + joined_length);
-            row_.join(p, left_length, joined_length, joined);
-            if (before != SymbolRow::kBoundary) {
-                pair_of(before, left).count -= count;
-                add_place(pair_of(before, joined), {p - tokens_.length(before), place.word});
-            }
-            if (after != SymbolRow::kBoundary) {
-                pair_of(right, after).count -= count;
-                add_place(pair_of(joined, after), place);
-            }
-        }
-        pairs_[pair].count = 0;
-        queue_new_pairs(first_new_pair);
-    }
-
-    Tokens tokens_;
-    SymbolRow row_;
-    std::vector<std::uint64_t> counts_;  // of the words
-    std::vector<Pair> pairs_;
-    PairTable<std::uint32_t> pair_index_;  // place in pairs_
-    std::priority_queue<Candidate, std::vector<Candidate>, Later> queue_;
-};
+std::invalid_argument known_merge_error(std::size_t number, const char* does, const std::string& token,
+                                        const char* what) {
+    return std::invalid_argument("merge " + std::to_string(number) + does + quote_bytes(token) + what);
+}
 
 }  // namespace
 
-std::vector<Merge> train_bpe(const std::vector<CountedWord>& words, std::size_t num_merges, const Progress& progress) {
-    Trainer trainer(words);
-    std::vector<Merge> merges;
-    while (merges.size() < num_merges && trainer.merge_next(merges)) {
-        if (progress && merges.size() % kMergesPerReport == 0) progress(merges.size());
+std::vector<Merge> MergeLearner::learn(const std::vector<Merge>& known, const Limits& limits,
+                                       const Progress& progress) {
+    progress_ = progress;
+    const std::vector<SymbolPair> known_pairs = number_known(known);
+    collect_pairs();
+    for (const SymbolPair& pair : known_pairs) merge(pair);
+    MergeQueue queue(pairs_, tokens_, std::max<std::uint64_t>(limits.min_frequency, 1), limits.max_token_bytes);
+    while (merges_.size() < limits.num_merges) {
+        const PairIndex best = queue.next();
+        if (best == PairCounts::kNone) break;
+        merge({pairs_[best].left, pairs_[best].right});
     }
-    if (progress) progress(merges.size());
+    report();
+    std::vector<Merge> merges;
+    merges.reserve(merges_.size());
+    for (const auto& [left, right] : merges_) merges.emplace_back(tokens_.bytes(left), tokens_.bytes(right));
     return merges;
+}
+
+void MergeLearner::report() const {
+    if (progress_) progress_(merges_.size());
+}
+
+// The symbols that the merges join, numbered as `merge` will number what they make.
+std::vector<MergeLearner::SymbolPair> MergeLearner::number_known(const std::vector<Merge>& known) const {
+    std::unordered_map<std::string, Symbol> symbols;
+    for (Symbol byte = 0; byte < tokens_.size(); ++byte) symbols.emplace(tokens_.bytes(byte), byte);
+    std::vector<SymbolPair> pairs;
+    for (const auto& [left, right] : known) {
+        const auto symbol_of = [&](const std::string& part) {
+            const auto found = symbols.find(part);
+            if (found != symbols.end()) return found->second;
+            throw known_merge_error(pairs.size(), " joins ", part,
+                                    ", which is neither a byte nor made by an earlier one");
+        };
+        pairs.push_back({symbol_of(left), symbol_of(right)});
+        if (!symbols.emplace(left + right, static_cast<Symbol>(symbols.size())).second) {
+            throw known_merge_error(pairs.size() - 1, " makes ", left + right, ", which an earlier one makes already");
+        }
+    }
+    return pairs;
+}
+
+void MergeLearner::collect_pairs() {
+    rows_.number_words();
+    const SymbolRow& row = rows_.row();
+    // Pairs of bytes, by number: first how many there are, then their places in lists of just that length.
+    std::vector<CountedPair> pairs(256 * 256);
+    const auto for_each_pair = [&](auto&& visit) {
+        std::uint32_t word = 0;
+        for (Position p = 1; p + 1 < row.size(); ++p) {
+            if (p % kPositionsPerReport == 0) report();
+            if (row.at(p) == SymbolRow::kBoundary) {
+                ++word;
+            } else if (row.at(p + 1) != SymbolRow::kBoundary) {
+                visit(pairs[row.at(p) << 8 | row.at(p + 1)], p, word);
+            }
+        }
+    };
+    for_each_pair([&](CountedPair& pair, Position, std::uint32_t word) {
+        ++pair.num_places;
+        pair.count += rows_.count_of_word(word);
+    });
+    for (CountedPair& pair : pairs) pair.places = place_store_.make(pair.num_places).data();
+    for_each_pair([](CountedPair& pair, Position position, std::uint32_t) { *pair.places++ = position; });
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        if (pairs[i].num_places == 0) continue;
+        pairs[i].places -= pairs[i].num_places;
+        pairs[i].left = static_cast<Symbol>(i >> 8);
+        pairs[i].right = static_cast<Symbol>(i & 0xFF);
+        pairs_.add(pairs[i]);
+    }
+}
+
+// Makes a token of the two symbols and joins every occurrence, from left to right in each word.
+void MergeLearner::merge(SymbolPair symbols) {
+    const auto [left, right] = symbols;
+    const Symbol joined = tokens_.add(tokens_.bytes(left) + tokens_.bytes(right));
+    const PairIndex index = pairs_.find(left, right);
+    // There is none for a known merge that the text has no use for.
+    if (index != PairCounts::kNone) merge_pair(index, joined);
+    merges_.push_back(symbols);
+    if (merges_.size() % kMergesPerReport == 0) report();
+}
+
+void MergeLearner::merge_pair(PairIndex index, Symbol joined) {
+    const Symbol left = pairs_[index].left;
+    const Symbol right = pairs_[index].right;
+    const std::size_t num_places = pairs_[index].num_places;
+    before_.clear(tokens_.size(), num_places);
+    after_.clear(tokens_.size(), num_places);
+    join_all(pairs_[index], joined);
+    drop(pairs_[index]);
+    for (const Neighbours::Neighbour& n : before_.all()) pairs_.prefetch(n.symbol, joined);
+    for (const Neighbours::Neighbour& n : after_.all()) pairs_.prefetch(joined, n.symbol);
+    for (Neighbours::Neighbour& n : before_.all()) add_pair({n.symbol, joined}, n);
+    for (Neighbours::Neighbour& n : after_.all()) add_pair({joined, n.symbol}, n);
+    before_.hand_out_places();
+    after_.hand_out_places();
+    // Only now: a pair of two joined symbols takes away from the pairs of one of them, which must be there.
+    for (const Neighbours::Neighbour& n : before_.all()) pairs_.prefetch(n.symbol, left);
+    for (const Neighbours::Neighbour& n : after_.all()) pairs_.prefetch(right, n.symbol);
+    for (const Neighbours::Neighbour& n : before_.all()) lower_count({n.symbol, left}, n.count);
+    for (const Neighbours::Neighbour& n : after_.all()) lower_count({right, n.symbol}, n.count);
+}
+
+void MergeLearner::join_all(const CountedPair& pair, Symbol joined) {
+    SymbolRow& row = rows_.row();
+    const std::uint32_t left_length = tokens_.length(pair.left);
+    const std::uint32_t joined_length = tokens_.length(joined);
+    for (std::size_t i = 0; i < pair.num_places; ++i) {
+        if (++num_visited_ % kPlacesPerReport == 0) report();
+        if (i + kRowAhead < pair.num_places) rows_.prefetch_row(pair.places[i + kRowAhead]);
+        if (i + kCountAhead < pair.num_places) rows_.prefetch_count(pair.places[i + kCountAhead]);
+        const Position p = pair.places[i];
+        if (row.at(p) != pair.left || row.at(p + left_length) != pair.right) continue;
+        const std::uint64_t count = rows_.count_at(p);
+        const Symbol before = row.before(p);
+        const Symbol after = row.at(p + joined_length);
+        row.join(p, left_length, joined_length, joined);
+        if (before != SymbolRow::kBoundary) before_.note(before, p - tokens_.length(before), count);
+        if (after != SymbolRow::kBoundary) after_.note(after, p, count);
+    }
+}
+
+// Every pair with the symbol that was just made is a new one.
+void MergeLearner::add_pair(SymbolPair symbols, Neighbours::Neighbour& neighbour) {
+    neighbour.next_place = place_store_.make(neighbour.num_places).data();
+    pairs_.add({neighbour.count, neighbour.next_place, neighbour.num_places, symbols.first, symbols.second});
+}
+
+void MergeLearner::lower_count(SymbolPair symbols, std::uint64_t count) {
+    const PairIndex index = pairs_.find(symbols.first, symbols.second);
+    CountedPair& pair = pairs_[index];
+    if (pair.num_places == 0) return;  // the pair of two equal symbols that is being merged
+    pair.count -= count;
+    if (pair.count == 0) drop(pair);
+}
+
+void MergeLearner::drop(CountedPair& pair) {
+    place_store_.give_back({pair.places, pair.num_places});
+    pair.num_places = 0;
+    pair.count = 0;
 }
 
 }  // namespace groundup

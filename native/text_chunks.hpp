@@ -11,7 +11,7 @@
 
 namespace groundup {
 
-inline constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 18;
 
 struct Chunk {
     std::string_view text;

@@ -67,17 +67,19 @@ std::vector<std::pair<std::string, std::uint64_t>> WordCounter::words() const {
     return words;
 }
 
-std::vector<Merge> WordCounter::train(std::size_t num_merges, const Progress& progress) const {
-    Counts counts;
-    {
-        // A copy, so that no lock is held while `progress` calls back.
-        const std::lock_guard lock(mutex_);
-        counts = counts_;
-    }
-    std::vector<CountedWord> words;
-    words.reserve(counts.size());
-    counts.for_each([&words](std::string_view word, std::uint64_t count) { words.push_back({word, count}); });
-    return train_bpe(words, num_merges, progress);
+std::vector<Merge> WordCounter::train(const std::vector<Merge>& known, const MergeLearner::Limits& limits,
+                                      const Progress& progress) const {
+    return learner().learn(known, limits, progress);
+}
+
+// A learner of its own, so that no lock is held while it calls back.
+MergeLearner WordCounter::learner() const {
+    const std::lock_guard lock(mutex_);
+    std::size_t num_bytes = 0;
+    counts_.for_each([&num_bytes](std::string_view word, std::uint64_t) { num_bytes += word.size(); });
+    MergeLearner learner(counts_.size(), num_bytes);
+    counts_.for_each([&learner](std::string_view word, std::uint64_t count) { learner.add_word(word, count); });
+    return learner;
 }
 
 void WordCounter::count_words(std::string_view text, Counts& counts) const {

@@ -32,11 +32,14 @@ public:
     std::uint64_t num_bytes() const;
     // The most frequent first, then in the order of their bytes.
     std::vector<std::pair<std::string, std::uint64_t>> words() const;
-    std::vector<Merge> train(std::size_t num_merges, const Progress& progress) const;
+    // What MergeLearner::learn learns from these words.
+    std::vector<Merge> train(const std::vector<Merge>& known, const MergeLearner::Limits& limits,
+                             const Progress& progress) const;
 
 private:
     using Counts = WordTable<std::uint64_t>;
 
+    MergeLearner learner() const;
     void count_words(std::string_view text, Counts& counts) const;
     static void count_ordinary(std::string_view text, const char* readable_end, Counts& counts);
     // Straight into the one table, for the many documents that are one chunk.

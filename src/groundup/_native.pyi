@@ -45,8 +45,17 @@ class WordCounter:
     @property
     def num_bytes(self) -> int: ...  # of all words, each as often as it was counted
     def words(self) -> list[tuple[bytes, int]]: ...  # most frequent first, then by bytes
-    # progress gets the number of merges so far.
-    def train(self, num_merges: int, progress: Callable[[int], None] | None = None) -> list[tuple[bytes, bytes]]: ...
+    # All merges: known_merges, which are done first and count among the num_merges, and the learned ones.
+    # progress gets the number of merges so far. max_token_bytes None: tokens of any length.
+    def train(
+        self,
+        num_merges: int,
+        progress: Callable[[int], None] | None = None,
+        *,
+        known_merges: Sequence[tuple[bytes, bytes]] = (),
+        min_frequency: int = 1,
+        max_token_bytes: int | None = None,
+    ) -> list[tuple[bytes, bytes]]: ...
 
 class Encoder:
     """A vocabulary with its merges: text to ids and back. May be used from several threads at once."""

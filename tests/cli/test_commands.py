@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from groundup.cli.main import COMMANDS, main
 from groundup.cli.progress import TrainingProgress
 from groundup.config import RunConfig
 from groundup.recipe import read_config, write_config
+from groundup.tokenizer.bpe import Tokenizer
 
 SMALL = [
     "--model.context_length=16", "--model.d_model=16", "--model.num_layers=1", "--model.num_heads=2",
@@ -100,6 +102,47 @@ def test_encode_decode_round_trip(run_command, finished_run):
     assert run_command("tokenizer", "decode", tokenizer, *out.split())[1] == "Où est la lune?\n"
     code, out, _ = run_command("tokenizer", "encode", tokenizer, "the cat", "--json")
     assert code == 0 and "".join(json.loads(out)["tokens"]) == "the cat"
+
+
+def test_a_tokenizer_grows_and_its_ids_stay(run_command, corpus, tmp_path):
+    def train(name, *options):
+        out = tmp_path / name
+        code, printed, _ = run_command("tokenizer", "train", corpus, "--out", out, "--json", *options)
+        assert code == 0
+        return json.loads(printed)["fingerprint"], Tokenizer.load(out)
+
+    _, small = train("small.json", "--vocab_size", 280)
+    whole, _ = train("whole.json", "--vocab_size", 300)
+    assert train("large.json", "--vocab_size", 300, "--continue_from", tmp_path / "small.json")[0] == whole
+    shifted = Tokenizer(
+        {1000 - id: token for id, token in small.vocab.items()} | {7: b"not made by merges"},
+        small.merges, ["<|endoftext|>", "<|user|>"], pattern=r"\S+|\s+",
+    )  # fmt: skip
+    shifted.save(tmp_path / "other.json")
+    _, grown = train("grown.json", "--vocab_size", 300, "--continue_from", tmp_path / "other.json")
+    assert grown.vocab.items() >= shifted.vocab.items() and len(grown.vocab) == 300
+    assert grown.merges[: len(small.merges)] == small.merges and grown.pattern == shifted.pattern
+    assert grown.special_tokens == shifted.special_tokens
+    file = json.loads((tmp_path / "small.json").read_text(encoding="utf-8"))
+    (tmp_path / "nfc.json").write_text(json.dumps(file | {"normalizer": {"type": "NFC"}}), encoding="utf-8")
+    out = ["--vocab_size", 300, "--out", tmp_path / "no.json", "--continue_from", tmp_path / "nfc.json"]
+    code, _, err = run_command("tokenizer", "train", corpus, *out)
+    assert code == 2 and "nfc.json normalizes text (NFC)" in err
+
+
+def test_limits_of_a_tokenizer(run_command, corpus, tmp_path):
+    options = ["--vocab_size", 600, "--min_frequency", 40, "--max_token_length", 4]
+    code, _, err = run_command("tokenizer", "train", corpus, "--out", tmp_path / "t.json", *options)
+    tokenizer = Tokenizer.load(tmp_path / "t.json")
+    assert code == 0 and f"{tokenizer.vocab_size} entries within the limits given" in err
+    assert max(len(left + right) for left, right in tokenizer.merges) == 4
+
+
+def test_ctrl_c_while_a_tokenizer_is_trained(run_command, corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("groundup.cli.tokenizer.Counter.__call__", lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    code, out, err = run_command("tokenizer", "train", corpus, "--vocab_size", 300, "--out", tmp_path / "t.json")
+    assert (code, out, err.strip()) == (130, "", "groundup: interrupted")
+    assert not list(tmp_path.iterdir())
 
 
 def test_inspect_json(run_command, finished_run):
@@ -189,6 +232,11 @@ BAD_LINES = [
     ("tokenizer train {bad}/no.txt --vocab_size 300 --out {bad}/t.json", 1, ["no.txt"]),
     ("tokenizer train {bad}/latin1.txt --vocab_size 300 --out {bad}/t.json", 1, ["latin1.txt", "byte offset 3"]),
     ("tokenizer train {text} --vocab_size 100 --out {bad}/t.json", 1, ["100", "257"]),
+    ("tokenizer train {text} --vocab_size 300 --out {bad}/t.json --min_frequency 0", 1, ["min_frequency is 0"]),
+    ("tokenizer train {text} --vocab_size 300 --out {bad}/t.json --max_token_length 0", 1, ["max_token_length is 0"]),
+    ("tokenizer train {text} --vocab_size 299 --out {bad}/t.json --continue_from {run}", 2, ["299", "300 entries"]),
+    ("tokenizer train {text} --vocab_size 400 --out {bad}/t.json --continue_from {run} --special x", 2, ["--special"]),
+    ("tokenizer train {text} --vocab_size 400 --out {bad}/t.json --continue_from {bad}/no.json", 1, ["no.json"]),
     ("tokenizer train {text} --vocab_sise 300 --out {bad}/t.json", 2, ["vocab_si"]),
     ("tokenizer encode {bad}/no.json x", 1, ["no.json"]),
     ("tokenizer encode {bad}/broken.json x", 1, ["broken.json"]),

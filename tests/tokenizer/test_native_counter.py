@@ -80,6 +80,23 @@ def test_the_number_of_threads_changes_nothing(shared):
     assert all(result == results[0] for result in results)
 
 
+def test_neither_order_nor_cuts_nor_threads_change_the_merges(shared, tmp_path):
+    text = (shared / "data/shakespeare/input.txt").read_text(encoding="utf-8")[:200_000]
+    documents = text.split("\n\n")
+    path = tmp_path / "text.txt"
+    rng = random.Random(4)
+    expected = counted("<|endoftext|>".join(documents), ["<|endoftext|>"]).train(200)
+    for repeat in range(50):
+        rng.shuffle(documents)
+        counter = WordCounter([b"<|endoftext|>"])
+        half = "<|endoftext|>".join(documents[: rng.randrange(len(documents))])
+        path.write_bytes(half.encode())
+        counter.add_file(path, 1 + repeat % 16, chunk_bytes=rng.randint(1, 20_000))
+        rest = documents[half.count("<|endoftext|>") + 1 :] if half else documents
+        counter.add_text("<|endoftext|>".join(rest).encode(), rng.randint(1, 16), chunk_bytes=rng.randint(1, 20_000))
+        assert counter.train(200) == expected, repeat
+
+
 @pytest.mark.parametrize(
     "content", ["", " \n\t \n", "no final newline", "a\r\nb\r\n\r\nc", "\ufeffwith a mark", "\n\nx\n", "x<|endoftext|>"]
 )
@@ -183,6 +200,22 @@ def test_a_signal_stops_the_work():
         with contextlib.suppress(Stopped):
             timer.join()
         signal.signal(signal.SIGUSR1, previous)
+
+
+@pytest.mark.parametrize("word", ["ab" * 400_000, "".join(random.Random(1).choices("abcdefgh", k=800_000))])
+def test_a_signal_stops_a_merge_before_its_end(word):
+    """The handler runs in the midst of the first merges; what raises there is the last thing that happens."""
+    counter = counted(word)
+    calls = []
+
+    def send(done):
+        calls.append(done)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        counter.train(500, send)
+    assert len(calls) == 1 and calls[0] < 64
+    assert len(counter.train(20)) == 20  # the counts are as they were
 
 
 # ---- Training ----

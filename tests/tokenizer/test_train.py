@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import signal
 from collections import Counter
 
 import pytest
@@ -218,6 +220,27 @@ def test_progress_counts_bytes_and_merges(tmp_path):
     calls.clear()
     train_bpe([tmp_path / "a.txt", tmp_path / "b.txt.gz"], 270, progress=lambda *call: calls.append(call))
     assert [call for call in calls if call[0] == "count"][-1] == ("count", 2 * len(text), None)
+
+
+@pytest.mark.parametrize("form", ["plain", "packed", "documents", "pattern"])
+@pytest.mark.parametrize("phase", ["count", "merge"])
+def test_ctrl_c_stops_at_once(tmp_path, form, phase):
+    text = "".join(f"word{i} and " for i in range(300_000))
+    calls = []
+
+    def interrupt(stage, done, total):
+        if stage == phase:
+            calls.append((done, total))
+            os.kill(os.getpid(), signal.SIGINT)
+
+    path = tmp_path / ("text.txt.gz" if form == "packed" else "text.txt")
+    path.write_bytes(gzip.compress(text.encode(), 1) if form == "packed" else text.encode())
+    with pytest.raises(KeyboardInterrupt):
+        if form == "documents":
+            train_bpe_from_iterator([text] * 9, 2000, progress=interrupt)
+        else:
+            train_bpe(path, 2000, progress=interrupt, **({"pattern": r"\S+|\s+"} if form == "pattern" else {}))
+    assert len(calls) == 1 and (phase == "count" or calls[0][0] < 500)
 
 
 def test_one_count_serves_vocabularies_of_several_sizes():

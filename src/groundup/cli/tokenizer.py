@@ -5,12 +5,17 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from groundup.cli.parser import Parser, typed_text
 from groundup.cli.progress import Counter
 from groundup.corpus import END_OF_TEXT
 from groundup.errors import ConfigError, DataError
 from groundup.experiments.quantities import duration, size
+from groundup.tokenizer.patterns import GPT2_PATTERN
+
+if TYPE_CHECKING:
+    from groundup.tokenizer.bpe import Tokenizer
 
 
 def main(arguments: list[str]) -> int:
@@ -21,30 +26,17 @@ def main(arguments: list[str]) -> int:
 
 def train(options: argparse.Namespace) -> int:
     """Learn a vocabulary from text and write it as tokenizer.json."""
-    from groundup.tokenizer.bpe import Tokenizer, train_bpe
-
     out = Path(options.out)
     if out.is_dir():
         out = out / "tokenizer.json"
-    special = [END_OF_TEXT] if options.special is None else options.special
     start = time.monotonic()
-    shown = {"count": Counter("reading", unit=size), "merge": Counter("merging", unit="{:,.0f}".format)}
-
-    def progress(phase: str, done: int, total: int | None) -> None:
-        shown[phase](done, total)
-
-    vocab, merges = train_bpe(
-        options.files, options.vocab_size, special, num_threads=options.threads, progress=progress
-    )
-    for counter in shown.values():
-        counter.close()
-    tokenizer = Tokenizer(vocab, merges, special)
+    tokenizer = _learn(options)
     tokenizer.save(out)
     elapsed_s = time.monotonic() - start
     facts = {
         "tokenizer": str(out),
         "vocab_size": tokenizer.vocab_size,
-        "merges": len(merges),
+        "merges": len(tokenizer.merges),
         "seconds": round(elapsed_s, 3),
         "fingerprint": tokenizer.fingerprint,
     }
@@ -52,9 +44,66 @@ def train(options: argparse.Namespace) -> int:
         print(json.dumps(facts))
         return 0
     if tokenizer.vocab_size < options.vocab_size:
-        print(f"note: the text supports only {tokenizer.vocab_size:,} entries", file=sys.stderr)
-    print(f"{tokenizer.vocab_size:,} entries, {len(merges):,} merges, {duration(elapsed_s)}: {out}")
+        limits = " within the limits given" if options.min_frequency > 1 or options.max_token_length else ""
+        print(f"note: the text supports only {tokenizer.vocab_size:,} entries{limits}", file=sys.stderr)
+    print(f"{tokenizer.vocab_size:,} entries, {facts['merges']:,} merges, {duration(elapsed_s)}: {out}")
     return 0
+
+
+def _learn(options: argparse.Namespace) -> "Tokenizer":
+    """A new tokenizer, or the one to continue from with more entries, all others under their old ids."""
+    from groundup.tokenizer.bpe import Tokenizer, train_bpe
+
+    base = None
+    special = [END_OF_TEXT] if options.special is None else options.special
+    num_outside = 0  # entries that are neither bytes nor special tokens nor come from merges
+    if options.continue_from is not None:
+        if options.special is not None:
+            raise ConfigError("--special cannot be given with --continue_from, whose special tokens stay as they are")
+        base = _load(options.continue_from)
+        if base.normalization:
+            raise ConfigError(
+                f"{options.continue_from} normalizes text ({base.normalization}), which training does not do: "
+                "continue from another tokenizer"
+            )
+        special = list(base.special_tokens)
+        num_outside = len(base.vocab) - 256 - len(special) - len(base.merges)
+        if options.vocab_size < len(base.vocab):
+            raise ConfigError(
+                f"--vocab_size is {options.vocab_size}; {options.continue_from} has {len(base.vocab)} entries "
+                "already, so it must be at least as much"
+            )
+    shown = {"count": Counter("reading", unit=size), "merge": Counter("merging", unit="{:,.0f}".format)}
+    try:
+        vocab, merges = train_bpe(
+            options.files,
+            options.vocab_size - num_outside,
+            special,
+            merges=base.merges if base else (),
+            min_frequency=options.min_frequency,
+            max_token_length=options.max_token_length,
+            pattern=base.pattern if base else GPT2_PATTERN,
+            num_threads=options.threads,
+            progress=lambda stage, done, total: shown[stage](done, total),
+        )
+    finally:
+        for counter in shown.values():
+            counter.close()
+    return Tokenizer(vocab, merges, special) if base is None else _with_merges(base, merges)
+
+
+def _with_merges(base: "Tokenizer", merges: list[tuple[bytes, bytes]]) -> "Tokenizer":
+    """The tokenizer with more merges than its own, what they make under the ids after its largest."""
+    from groundup.tokenizer.bpe import Tokenizer
+    from groundup.tokenizer.vocabulary import make_vocabulary
+
+    vocab = base.vocab
+    known = set(vocab.values())
+    learned = [left + right for left, right in merges[len(base.merges) :] if left + right not in known]
+    vocab.update(enumerate(learned, start=max(vocab) + 1))
+    return Tokenizer.from_vocabulary(
+        make_vocabulary(vocab, merges, base.special_tokens, base.pattern, ignore_merges=base.ignore_merges)
+    )
 
 
 def encode(options: argparse.Namespace) -> int:
@@ -124,7 +173,7 @@ def inspect(options: argparse.Namespace) -> int:
     return 0
 
 
-def _load(path: str):
+def _load(path: str) -> "Tokenizer":
     from groundup.tokenizer.bpe import Tokenizer
 
     return Tokenizer.load(path)
@@ -160,6 +209,19 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--out", required=True, metavar="FILE", help="tokenizer.json to write")
     sub.add_argument(
         "--special", type=typed_text, action="append", metavar="TOKEN", help=f"special token (default: {END_OF_TEXT})"
+    )
+    sub.add_argument(
+        "--continue_from", metavar="TOKENIZER", help="a tokenizer to add entries to; those it has keep their ids"
+    )
+    sub.add_argument(
+        "--min_frequency",
+        type=int,
+        default=1,
+        metavar="N",
+        help="never merge a pair that occurs less often (default: 1)",
+    )
+    sub.add_argument(
+        "--max_token_length", type=int, metavar="BYTES", help="never make a longer token (default: any length)"
     )
     sub.add_argument("--threads", type=int, default=None, help="default: all usable cores; the result is the same")
     sub.add_argument("--json", action="store_true")

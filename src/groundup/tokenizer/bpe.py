@@ -29,13 +29,21 @@ from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer
 from groundup.tokenizer.special import SpecialSplitter
 from groundup.tokenizer.streaming import PatternStream, SpecialGuard, StreamingDecoder
 from groundup.tokenizer.surrogates import replace_surrogates, surrogate_error
-from groundup.tokenizer.train import BpeTrainer, train_bpe, train_bpe_from_iterator
+from groundup.tokenizer.train import BpeTrainer, train_bpe, train_bpe_from_counts, train_bpe_from_iterator
 from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary, make_vocabulary
 
 if TYPE_CHECKING:
     import numpy
 
-__all__ = ["GPT2_PATTERN", "BpeTrainer", "Special", "Tokenizer", "train_bpe", "train_bpe_from_iterator"]
+__all__ = [
+    "GPT2_PATTERN",
+    "BpeTrainer",
+    "Special",
+    "Tokenizer",
+    "train_bpe",
+    "train_bpe_from_counts",
+    "train_bpe_from_iterator",
+]
 
 # What the spelling of a special token in a text is: the token, ordinary text, or an error.
 Special = Literal["token", "text", "error"]

@@ -6,16 +6,19 @@ piece by piece. The merges are always learned in the core. `reference.py` has th
 """
 
 import logging
+import operator
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import SupportsIndex
 
 from groundup import _native
 from groundup.corpus import Source, expand_paths, has_fields, is_plain_text, iter_documents
 from groundup.corpus.reading import iter_bytes, iter_text, open_source
 from groundup.errors import DataError, TokenizerError
 from groundup.files import StrPath
+from groundup.tokenizer.learning import Learning
 from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer
 from groundup.tokenizer.pieces import iter_separable
 from groundup.tokenizer.special import SegmentStream, SpecialSplitter, check_special_tokens
@@ -28,6 +31,7 @@ logger = logging.getLogger(__name__)
 Progress = Callable[[str, int, int | None], None]
 
 _PIECE_CHARS = 1 << 20
+_LARGEST_COUNT = (1 << 64) - 1
 
 
 def train_bpe(
@@ -35,6 +39,9 @@ def train_bpe(
     vocab_size: int,
     special_tokens: Sequence[str] = (),
     *,
+    merges: Sequence[Merge] = (),
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
     pattern: str = GPT2_PATTERN,
     text_field: str = "text",
     num_threads: int | None = None,
@@ -49,19 +56,24 @@ def train_bpe(
     The result depends on neither threads, chunks, nor the order and the form of the files (text, .jsonl,
     .parquet, each plain or in .gz or .zst). Memory grows with the distinct pre-tokens, not with the text.
 
+    Learning goes on from `merges`, with the result of one go where they come from the same text. A pair that
+    occurs less often than `min_frequency`, or makes a token of more than `max_token_length` bytes, is never
+    merged.
+
     Source: Sennrich, Haddow, Birch, Neural Machine Translation of Rare Words with Subword Units (2016),
     arXiv:1508.07909; on bytes: Radford et al., Language Models are Unsupervised Multitask Learners (2019).
-    Raises TokenizerError for a vocab_size or special tokens that cannot be, DataError for files that
-    cannot be read or are not UTF-8 (with the byte offset).
+    Raises TokenizerError for a vocab_size, special tokens or merges that cannot be, DataError for files
+    that cannot be read or are not UTF-8 (with the byte offset).
     """
+    how = Learning(merges, min_frequency, max_token_length)
+    trainer = BpeTrainer(special_tokens, pattern=pattern, num_threads=num_threads, progress=progress)
+    how.num_merges(vocab_size, trainer.special_tokens)
     sources = expand_paths(paths)
     sizes = [Path(source).stat().st_size if is_plain_text(source) else None for source in sources]
-    trainer = BpeTrainer(special_tokens, pattern=pattern, num_threads=num_threads, progress=progress)
-    trainer.check_vocab_size(vocab_size)
     trainer.total_bytes = None if None in sizes else sum(size or 0 for size in sizes)
     for source in sources:
         trainer.add_file(source, text_field=text_field)
-    return trainer.train(vocab_size)
+    return trainer.learn(vocab_size, how)
 
 
 def train_bpe_from_iterator(
@@ -69,6 +81,9 @@ def train_bpe_from_iterator(
     vocab_size: int,
     special_tokens: Sequence[str] = (),
     *,
+    merges: Sequence[Merge] = (),
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
     pattern: str = GPT2_PATTERN,
     num_threads: int | None = None,
     progress: Progress | None = None,
@@ -81,10 +96,33 @@ def train_bpe_from_iterator(
     >>> vocab[0], vocab[1 + ord("a")], vocab[257]
     (b'<|endoftext|>', b'a', b'at')
     """
+    how = Learning(merges, min_frequency, max_token_length)
     trainer = BpeTrainer(special_tokens, pattern=pattern, num_threads=num_threads, progress=progress)
-    trainer.check_vocab_size(vocab_size)
+    how.num_merges(vocab_size, trainer.special_tokens)
     trainer.add_documents(documents)
-    return trainer.train(vocab_size)
+    return trainer.learn(vocab_size, how)
+
+
+def train_bpe_from_counts(
+    counts: Mapping[str, int] | Mapping[bytes, int],
+    vocab_size: int,
+    special_tokens: Sequence[str] = (),
+    *,
+    merges: Sequence[Merge] = (),
+    min_frequency: int = 1,
+    max_token_length: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[dict[int, bytes], list[Merge]]:
+    """The same from words that are pre-tokens already, with the number of times that each occurs.
+
+    >>> train_bpe_from_counts({"low": 5, "lower": 2, "widest": 3, "newest": 6}, 256 + 3)[1]
+    [(b's', b't'), (b'e', b'st'), (b'o', b'w')]
+    """
+    how = Learning(merges, min_frequency, max_token_length)
+    trainer = BpeTrainer(special_tokens, progress=progress)
+    how.num_merges(vocab_size, trainer.special_tokens)
+    trainer.add_counts(counts)
+    return trainer.learn(vocab_size, how)
 
 
 class BpeTrainer:
@@ -128,29 +166,51 @@ class BpeTrainer:
         """Count texts, each on its own."""
         waiting: deque[Future[int]] = deque()
         with ThreadPoolExecutor(self._num_threads) as pool:
-            for batch in _batches(documents):
-                waiting.append(pool.submit(self._count, batch))
-                if len(waiting) > self._num_threads:  # what is read and not counted yet stays small
+            try:
+                for batch in _batches(documents):
+                    waiting.append(pool.submit(self._count, batch))
+                    if len(waiting) > self._num_threads:  # what is read and not counted yet stays small
+                        self._report(waiting.popleft().result())
+                while waiting:
                     self._report(waiting.popleft().result())
-            while waiting:
-                self._report(waiting.popleft().result())
+            except BaseException:  # Ctrl-C too: what has not begun is not waited for
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
 
-    def check_vocab_size(self, vocab_size: int) -> int:
-        """How many merges it leaves room for. Raises TokenizerError if even the first ids do not fit."""
-        fixed = 256 + len(self.special_tokens)
-        if vocab_size < fixed:
-            raise TokenizerError(
-                f"vocab_size is {vocab_size}; it must be at least {fixed}: the 256 bytes and "
-                f"{len(self.special_tokens)} special tokens"
-            )
-        return vocab_size - fixed
+    def add_counts(self, counts: Mapping[str, int] | Mapping[bytes, int]) -> None:
+        """Count words that are pre-tokens already, so many times each. Raises TokenizerError.
 
-    def train(self, vocab_size: int) -> tuple[dict[int, bytes], list[Merge]]:
-        """The vocabulary and the merges for all that was counted."""
-        num_merges = self.check_vocab_size(vocab_size)
+        The counts of all words, each times its bytes, must fit 64 bits together.
+        """
+        words = list(_iter_counted(counts))
+        total = self._counter.num_bytes + sum(len(word) * count for word, count in words)
+        if total > _LARGEST_COUNT:
+            raise TokenizerError(f"the words have {total} bytes in all, and counts have 64 bits: divide the counts")
+        self._counter.add_words([word for word, _ in words], [count for _, count in words])
+
+    def train(
+        self,
+        vocab_size: int,
+        *,
+        merges: Sequence[Merge] = (),
+        min_frequency: int = 1,
+        max_token_length: int | None = None,
+    ) -> tuple[dict[int, bytes], list[Merge]]:
+        """The vocabulary and the merges for all that was counted, as `train_bpe` gives them."""
+        return self.learn(vocab_size, Learning(merges, min_frequency, max_token_length))
+
+    def learn(self, vocab_size: int, how: Learning) -> tuple[dict[int, bytes], list[Merge]]:
+        """The same, with options that are checked already."""
+        num_merges = how.num_merges(vocab_size, self.special_tokens)
         logger.info("counted %d distinct pre-tokens", self._counter.num_words)
         try:
-            merges = self._counter.train(num_merges, lambda done: self._progress("merge", done, num_merges))
+            merges = self._counter.train(
+                num_merges,
+                lambda done: self._progress("merge", done, num_merges),
+                known_merges=how.merges,
+                min_frequency=min(how.min_frequency, _LARGEST_COUNT),
+                max_token_bytes=None if how.max_token_length is None else min(how.max_token_length, _LARGEST_COUNT),
+            )
         except ValueError as error:
             raise TokenizerError(str(error)) from error
         tokens = [token.encode() for token in self.special_tokens]
@@ -200,6 +260,19 @@ class BpeTrainer:
         for text in texts:
             yield from (segment for segment, is_special in stream.push(text) if not is_special)
         yield from (segment for segment, is_special in stream.finish() if not is_special)
+
+
+def _iter_counted(counts: Mapping[str, int] | Mapping[bytes, int]) -> Iterator[tuple[bytes, int]]:
+    """The words as bytes, with their counts. Raises TokenizerError for what is neither."""
+    for word, count in counts.items():
+        if not isinstance(word, str | bytes) or not isinstance(count, SupportsIndex):
+            raise TokenizerError(f"the count of {word!r} is {count!r}; a word is str or bytes, a count an int")
+        if operator.index(count) < 0:
+            raise TokenizerError(f"the count of {word!r} is {count}; it must be at least 0")
+        try:
+            yield word if isinstance(word, bytes) else word.encode(), operator.index(count)
+        except UnicodeEncodeError as error:
+            raise surrogate_error(error) from error
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
