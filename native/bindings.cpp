@@ -426,6 +426,11 @@ NB_MODULE(_native, module) {
                    return words;
                },
                "text"_a, "pattern"_a = "gpt2");
+    module.def("is_boundary",
+               [](std::uint32_t before, std::uint32_t after, const std::string& pattern) {
+                   return is_boundary(pattern_named(pattern), before, after);
+               },
+               "before"_a, "after"_a, "pattern"_a = "gpt2");
     module.def("word_starts",
                [](nb::handle text, const std::string& pattern) {
                    WordStarts windows(pattern_named(pattern), text_view(text));

@@ -10,6 +10,7 @@
 
 #include "errors.hpp"
 #include "parallel.hpp"
+#include "pretokenize.hpp"
 #include "unicode.hpp"
 #include "text_chunks.hpp"
 #include "word_batches.hpp"
@@ -328,7 +329,8 @@ std::size_t EncoderStream::find_safe_end(std::size_t end) {
     while (cut > searched && !is_boundary_at(encoder_.pattern_, pending_, cut)) --cut;
     // The end of the pending text can be judged only when more of it is there.
     no_cut_to_ = std::max(searched, end < pending_.size() || end == 0 ? end : end - 1);
-    return cut > searched ? cut : begin_;
+    if (cut == searched) cut = begin_;
+    return cut + whole_numbers(encoder_.pattern_, std::string_view(pending_).substr(cut, end - cut));
 }
 
 void EncoderStream::finish(IdBuffer& ids) {

@@ -9,7 +9,7 @@ class Cl100kStarts {
 public:
     static constexpr bool kMayGiveUp = false;
 
-    explicit Cl100kStarts(Pattern pattern) : numbers_(pattern == Pattern::qwen2 ? 1 : 3), white_space_(pattern) {}
+    explicit Cl100kStarts(Pattern pattern) : numbers_(most_numbers(pattern)), white_space_(pattern) {}
 
     std::uint64_t find(const ClassBlock& block, const ClassBlock& next, const BlockPlace& place) {
         const std::uint64_t letter = block.masks.letter;

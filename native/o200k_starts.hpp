@@ -84,7 +84,7 @@ private:
         });
     }
 
-    NumberStarts numbers_{3};
+    NumberStarts numbers_{most_numbers(Pattern::o200k)};
     WhiteSpaceStarts white_space_{Pattern::o200k};
     Behind behind_word_;
     Behind behind_lower_;

@@ -28,7 +28,7 @@ bool is_word_kind(CharKind kind) { return class_of(kind) == CharClass::letter ||
 
 bool is_uncased(CharKind kind) { return kind == CharKind::uncased || kind == CharKind::mark; }
 
-const char* number_end(const char* p, const char* end, int most) {
+const char* number_end(const char* p, const char* end, unsigned most) {
     for (; most > 0 && p != end; --most) {
         const ClassifiedCharacter here = classify_at(p);
         if (here.kind != CharKind::number) break;
@@ -80,7 +80,7 @@ const char* next_cl100k(Pattern pattern, const char* begin, const char* end) {
     const ClassifiedCharacter first = classify_at(begin);
     const char* p = begin + first.num_bytes;
     if (first.char_class() == CharClass::letter) return class_end(p, end, CharClass::letter);
-    if (first.kind == CharKind::number) return number_end(begin, end, pattern == Pattern::qwen2 ? 1 : 3);
+    if (first.kind == CharKind::number) return number_end(begin, end, most_numbers(pattern));
     const CharClass second = p == end ? CharClass::space : classify_at(p).char_class();
     if (second == CharClass::letter && !is_newline(static_cast<unsigned char>(*begin))) {
         return class_end(p, end, CharClass::letter);
@@ -115,7 +115,7 @@ const char* cased_word_end(const char* p, const char* end) {
 const char* next_o200k(const char* begin, const char* end) {
     const ClassifiedCharacter first = classify_at(begin);
     if (is_word_kind(first.kind)) return cased_word_end(begin, end);
-    if (first.kind == CharKind::number) return number_end(begin, end, 3);
+    if (first.kind == CharKind::number) return number_end(begin, end, most_numbers(Pattern::o200k));
     const char* p = begin + first.num_bytes;
     const CharKind second = p == end ? CharKind::space : classify_at(p).kind;
     if (is_word_kind(second) && !is_newline(static_cast<unsigned char>(*begin))) return cased_word_end(p, end);
@@ -207,6 +207,21 @@ bool is_boundary(Pattern pattern, std::uint32_t before, std::uint32_t after) {
         case Pattern::o200k: return is_o200k_boundary(before, after);
         default: return is_cl100k_boundary(pattern, before, after);
     }
+}
+
+std::size_t whole_numbers(Pattern pattern, std::string_view text) {
+    if (pattern == Pattern::gpt2) return 0;
+    std::size_t whole = 0;
+    unsigned in_word = 0;
+    for (std::size_t i = 0; i < text.size();) {
+        const ClassifiedCharacter here = classify_at(text.data() + i);
+        if (here.kind != CharKind::number) break;
+        i += here.num_bytes;
+        if (++in_word < most_numbers(pattern)) continue;
+        whole = i;
+        in_word = 0;
+    }
+    return whole;
 }
 
 LineEnd find_line_end(const char* p, const char* end) {

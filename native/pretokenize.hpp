@@ -23,6 +23,13 @@ std::size_t contraction_length_any_case(const char* p, const char* end);
 // characters alone decide it: then a text may be cut there and the parts be handled apart.
 bool is_boundary(Pattern pattern, std::uint32_t before, std::uint32_t after);
 
+// \p{N}{1,3}, \p{N}: how many numbers a word may have. GPT-2 has no limit.
+constexpr unsigned most_numbers(Pattern pattern) { return pattern == Pattern::qwen2 ? 1 : 3; }
+
+// Bytes of the whole words in a run of numbers that the text, which goes on, begins with: between numbers no two
+// characters decide anything, but every third may end a word (GPT-2: none).
+std::size_t whole_numbers(Pattern pattern, std::string_view text);
+
 inline bool is_newline(std::uint32_t code_point) { return code_point == '\n' || code_point == '\r'; }
 
 // Whether white space that goes on at p (< end) comes to a line break before it ends, or to the end of the text.
