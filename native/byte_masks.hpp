@@ -25,6 +25,7 @@ struct ByteMasks {
     std::uint64_t slash;       // /
     std::uint64_t apostrophe;  // '
     std::uint64_t high;        // from 0x80 on
+    std::uint64_t continuation;  // 0x80-0xBF: not the first byte of a character
 };
 
 // The masks of num_blocks blocks, which lie one after the other.

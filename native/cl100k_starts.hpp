@@ -19,7 +19,7 @@ public:
         // Punctuation begins a word, unless a blank does for it. Its first character takes letters behind it along,
         // as all white space does but line breaks.
         const std::uint64_t punctuation = other & ~behind_other & ~behind_blank_(block.masks.blank);
-        const std::uint64_t prefixed = behind_first_(punctuation, block.continuation) |
+        const std::uint64_t prefixed = behind_first_(punctuation, block.masks.continuation) |
                                        behind_space_(block.masks.space & ~newline);
         std::uint64_t starts = punctuation | (letter & ~behind_letter_(letter) & ~prefixed) | numbers_.find(block);
         // Line breaks behind punctuation belong to it: the sum clears them.

@@ -14,36 +14,35 @@ constexpr std::size_t kBlocksAtOnce = 16;
 
 // Puts the bytes of characters that are not ASCII into the masks of their classes.
 void add_wide_characters(std::string_view text, std::size_t block_begin, ClassBlock& block) {
-    std::array<std::uint64_t, 16> by_kind{};
     const char* const first_byte = text.data() + block_begin;
-    const char* const text_end = text.data() + text.size();
-    const char* p = first_byte + std::countr_zero(block.masks.high);
-    while (is_continuation(*p)) --p;  // a character that the block before begins
-    std::uint64_t first_bytes = 0;
-    std::uint64_t rest = block.masks.high;
-    while (rest != 0) {
-        const ClassifiedCharacter character = classify_at(p);
-        std::uint64_t bits = ~std::uint64_t{0} >> (kBlockBytes - character.num_bytes);
-        const std::ptrdiff_t offset = p - first_byte;
-        bits = offset < 0 ? bits >> -offset : bits << offset;
-        first_bytes |= std::uint64_t{offset >= 0} << (offset & 63);
-        by_kind[static_cast<std::size_t>(character.kind)] |= bits;
-        rest &= ~bits;
-        if (character.kind == CharKind::space && offset >= 0) {
-            const char* const after = p + character.num_bytes;
-            const bool is_last = after != text_end && classify_at(after).kind != CharKind::space;
-            block.last_wide_spaces |= std::uint64_t{is_last} << offset;
-        }
-        p = first_byte + std::countr_zero(rest);
+    const std::uint64_t continuation = block.masks.continuation;
+    std::array<std::uint64_t, 16> by_kind{};  // the first bytes
+    const auto of_kind = [&by_kind](CharKind kind) -> std::uint64_t& { return by_kind[static_cast<std::size_t>(kind)]; };
+    for_each_bit(block.masks.high & ~continuation,
+                 [&](unsigned place) { of_kind(classify_at(first_byte + place).kind) |= std::uint64_t{1} << place; });
+    for_each_bit(of_kind(CharKind::space), [&](unsigned place) {
+        const char* const after = first_byte + place + decode_valid(first_byte + place).num_bytes;
+        const bool is_last = after != text.data() + text.size() && classify_at(after).kind != CharKind::space;
+        block.last_wide_spaces |= std::uint64_t{is_last} << place;
+    });
+    CharKind kind_before = CharKind::other;  // of a character that the block before begins
+    if ((continuation & 1) != 0) {
+        const char* p = first_byte;
+        while (is_continuation(*p)) --p;
+        kind_before = classify_at(p).kind;
     }
-    const auto of_kind = [&by_kind](CharKind kind) { return by_kind[static_cast<std::size_t>(kind)]; };
-    block.uncased = of_kind(CharKind::uncased);
-    block.mark = of_kind(CharKind::mark);
-    block.continuation = block.masks.high & ~first_bytes;
-    block.masks.upper |= of_kind(CharKind::upper);
-    block.masks.letter |= of_kind(CharKind::upper) | of_kind(CharKind::lower) | block.uncased;
-    block.masks.number |= of_kind(CharKind::number);
-    block.masks.space |= of_kind(CharKind::space);
+    // All bytes: the sum clears the continuation bytes behind a first byte.
+    const auto bytes_of = [&](CharKind kind) {
+        const std::uint64_t behind = (of_kind(kind) << 1 | std::uint64_t{kind == kind_before}) & continuation;
+        return of_kind(kind) | (continuation & ~(continuation + behind));
+    };
+    const std::uint64_t upper = bytes_of(CharKind::upper);
+    block.uncased = bytes_of(CharKind::uncased);
+    block.mark = bytes_of(CharKind::mark);
+    block.masks.upper |= upper;
+    block.masks.letter |= upper | bytes_of(CharKind::lower) | block.uncased;
+    block.masks.number |= bytes_of(CharKind::number);
+    block.masks.space |= bytes_of(CharKind::space);
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ void ClassBlock::clear_before(std::size_t num_bytes) {
     const std::uint64_t kept = num_bytes < kBlockBytes ? ~std::uint64_t{0} << num_bytes : 0;
     for (std::uint64_t* const mask :
          {&masks.letter, &masks.upper, &masks.number, &masks.space, &masks.blank, &masks.newline, &masks.slash,
-          &masks.apostrophe, &masks.high, &uncased, &mark, &continuation, &last_wide_spaces, &known}) {
+          &masks.apostrophe, &masks.high, &masks.continuation, &uncased, &mark, &last_wide_spaces, &known}) {
         *mask &= kept;
     }
 }
@@ -80,7 +79,7 @@ void fill_blocks(std::string_view text, std::size_t text_begin, MaskBytes mask_b
     }
     for (std::size_t b = 0; b < num_blocks; ++b) {
         ClassBlock& block = blocks[b];
-        block = {masks[b], 0, 0, 0, 0, ~std::uint64_t{0}};
+        block = {masks[b], 0, 0, 0, ~std::uint64_t{0}};
         if (block.masks.high != 0) add_wide_characters(text, text_begin + b * kBlockBytes, block);
     }
 }

@@ -12,9 +12,8 @@ namespace groundup {
 // Bit i of each mask belongs to byte i. All bytes of a character are in its class.
 struct ClassBlock {
     ByteMasks masks;             // marks and other symbols beyond ASCII are in no class
-    std::uint64_t uncased;       // letters that are neither upper (Lu, Lt) nor lower case (Ll)
-    std::uint64_t mark;          // \p{M}
-    std::uint64_t continuation;  // bytes that are not the first of their character
+    std::uint64_t uncased;  // letters that are neither upper (Lu, Lt) nor lower case (Ll)
+    std::uint64_t mark;     // \p{M}
     // The first bytes of spaces that are not ASCII and stand before something that is no space.
     std::uint64_t last_wide_spaces;
     std::uint64_t known;  // all, but for clear_before()

@@ -21,7 +21,7 @@ public:
         const std::uint64_t other = symbol & ~taken;
         const std::uint64_t behind_other = behind_other_(other);
         const std::uint64_t punctuation = other & ~behind_other & ~behind_blank_(block.masks.blank);
-        const std::uint64_t behind_first = behind_first_(punctuation, block.continuation);
+        const std::uint64_t behind_first = behind_first_(punctuation, block.masks.continuation);
         gave_up_ = ((upper & behind_uncased_(uncased)) | (block.mark & behind_other & ~behind_first)) != 0;
         if (gave_up_) return 0;
         const std::uint64_t behind_word = behind_word_(word);

@@ -16,7 +16,7 @@ public:
         const std::uint64_t number = block.masks.number;
         const std::uint64_t behind_number = behind_number_(number);
         std::uint64_t starts = 0;
-        for_each_bit(number & ~block.continuation, [&](unsigned place) {
+        for_each_bit(number & ~block.masks.continuation, [&](unsigned place) {
             const bool goes_on = (behind_number >> place & 1) != 0 && in_word_ < most_;
             in_word_ = goes_on ? in_word_ + 1 : 1;
             starts |= std::uint64_t{!goes_on} << place;
