@@ -34,7 +34,10 @@ std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
 Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
                  const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges,
                  Pattern pattern)
-    : pattern_(pattern), speller_(tokens, merges), specials_(bytes_of(special_tokens)), most_caches_(default_num_threads()) {
+    : pattern_(pattern),
+      speller_(tokens, merges),
+      specials_(bytes_of(special_tokens)),
+      most_caches_(default_num_threads()) {
     if (!speller_.is_usable()) merger_.emplace(tokens, merges);
     if (ignore_merges) {
         for (const auto& [bytes, id] : tokens) {

@@ -17,7 +17,7 @@ void add_wide_characters(std::string_view text, std::size_t block_begin, ClassBl
     const char* const first_byte = text.data() + block_begin;
     const std::uint64_t continuation = block.masks.continuation;
     std::array<std::uint64_t, 16> by_kind{};  // the first bytes
-    const auto of_kind = [&by_kind](CharKind kind) -> std::uint64_t& { return by_kind[static_cast<std::size_t>(kind)]; };
+    const auto of_kind = [&by_kind](CharKind kind) -> std::uint64_t& { return by_kind[static_cast<std::uint8_t>(kind)]; };
     for_each_bit(block.masks.high & ~continuation,
                  [&](unsigned place) { of_kind(classify_at(first_byte + place).kind) |= std::uint64_t{1} << place; });
     for_each_bit(of_kind(CharKind::space), [&](unsigned place) {

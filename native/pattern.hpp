@@ -10,6 +10,7 @@ namespace groundup {
 
 enum class Pattern : std::uint8_t {
     gpt2,    // '(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+    smollm,  // as gpt2, but \p{N} alone, and \s+(?![^\s\p{N}]) for \s+(?!\S)
     llama3,  // '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*
              //     |\s*[\r\n]+|\s+(?!\S)|\s+
     cl100k,  // as llama3, but white space at the end of the text is one word: \s++$ before \s*[\r\n]+

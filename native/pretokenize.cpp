@@ -1,8 +1,10 @@
 #include "pretokenize.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace groundup {
 
@@ -37,6 +39,8 @@ const char* number_end(const char* p, const char* end, unsigned most) {
     return p;
 }
 
+bool is_gpt2_like(Pattern pattern) { return pattern == Pattern::gpt2 || pattern == Pattern::smollm; }
+
 // \s*[\r\n]+|\s+(?!\S)|\s+ (cl100k: |\s++$ first); GPT-2 has no line breaks of its own.
 const char* white_space_end(Pattern pattern, const char* begin, const char* end) {
     const char* p = begin;
@@ -50,12 +54,14 @@ const char* white_space_end(Pattern pattern, const char* begin, const char* end)
         if (is_newline(static_cast<unsigned char>(*last))) behind_newline = p;
     }
     if (p == end && pattern == Pattern::cl100k) return p;
-    if (behind_newline != nullptr && pattern != Pattern::gpt2) return behind_newline;
+    if (behind_newline != nullptr && !is_gpt2_like(pattern)) return behind_newline;
     // A run before something else leaves its last character, if it has more.
+    if (pattern == Pattern::smollm && p != end && classify_at(p).kind == CharKind::number) return p;
     return p == end || last == begin ? p : last;
 }
 
-const char* next_gpt2(const char* begin, const char* end) {
+const char* next_gpt2(Pattern pattern, const char* begin, const char* end) {
+    const bool numbers_apart = pattern == Pattern::smollm;
     ClassifiedCharacter first = classify_at(begin);
     const char* p = begin + first.num_bytes;
     if (*begin == '\'') {
@@ -63,12 +69,13 @@ const char* next_gpt2(const char* begin, const char* end) {
         if (length != 0) return begin + length;
     } else if (*begin == ' ' && p != end) {
         const ClassifiedCharacter second = classify_at(p);
-        if (second.kind != CharKind::space) {
+        if (second.kind != CharKind::space && !(numbers_apart && second.kind == CharKind::number)) {
             first = second;
             p += second.num_bytes;
         }
     }
-    if (first.kind == CharKind::space) return white_space_end(Pattern::gpt2, begin, end);
+    if (first.kind == CharKind::space) return white_space_end(pattern, begin, end);
+    if (first.kind == CharKind::number && numbers_apart) return p;
     return class_end(p, end, first.char_class());
 }
 
@@ -127,9 +134,10 @@ const char* next_o200k(const char* begin, const char* end) {
     return p;
 }
 
-bool is_gpt2_boundary(std::uint32_t before, std::uint32_t after) {
+bool is_gpt2_boundary(Pattern pattern, std::uint32_t before, std::uint32_t after) {
     const CharClass left = classify(before);
     const CharClass right = classify(after);
+    if (pattern == Pattern::smollm && right == CharClass::number) return true;
     if (left == CharClass::space || left == right) return false;
     return !(before == '\'' && right == CharClass::letter);
 }
@@ -162,7 +170,8 @@ bool is_o200k_boundary(std::uint32_t before, std::uint32_t after) {
 }  // namespace
 
 Pattern pattern_named(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, Pattern>, 5> kNames = {{{"gpt2", Pattern::gpt2},
+    constexpr std::array<std::pair<std::string_view, Pattern>, 6> kNames = {{{"gpt2", Pattern::gpt2},
+                                                                           {"smollm", Pattern::smollm},
                                                                            {"cl100k", Pattern::cl100k},
                                                                            {"llama3", Pattern::llama3},
                                                                            {"qwen2", Pattern::qwen2},
@@ -177,7 +186,8 @@ Pattern pattern_named(std::string_view name) {
 
 const char* next_word_end(Pattern pattern, const char* begin, const char* end) {
     switch (pattern) {
-        case Pattern::gpt2: return next_gpt2(begin, end);
+        case Pattern::gpt2:
+        case Pattern::smollm: return next_gpt2(pattern, begin, end);
         case Pattern::o200k: return next_o200k(begin, end);
         default: return next_cl100k(pattern, begin, end);
     }
@@ -196,14 +206,16 @@ std::size_t contraction_length_any_case(const char* p, const char* end) {
     constexpr std::string_view kLongS = "\u017f";
     std::array<char, 3> lower{};
     const std::size_t size = std::min(lower.size(), static_cast<std::size_t>(end - p));
-    for (std::size_t i = 0; i < size; ++i) lower[i] = p[i] >= 'A' && p[i] <= 'Z' ? static_cast<char>(p[i] | 0x20) : p[i];
+    const auto to_lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; };
+    for (std::size_t i = 0; i < size; ++i) lower[i] = to_lower(p[i]);
     if (size == 3 && std::string_view(p + 1, 2) == kLongS) return 3;
     return contraction_length(lower.data(), lower.data() + size);
 }
 
 bool is_boundary(Pattern pattern, std::uint32_t before, std::uint32_t after) {
     switch (pattern) {
-        case Pattern::gpt2: return is_gpt2_boundary(before, after);
+        case Pattern::gpt2:
+        case Pattern::smollm: return is_gpt2_boundary(pattern, before, after);
         case Pattern::o200k: return is_o200k_boundary(before, after);
         default: return is_cl100k_boundary(pattern, before, after);
     }

@@ -24,7 +24,9 @@ std::size_t contraction_length_any_case(const char* p, const char* end);
 bool is_boundary(Pattern pattern, std::uint32_t before, std::uint32_t after);
 
 // \p{N}{1,3}, \p{N}: how many numbers a word may have. GPT-2 has no limit.
-constexpr unsigned most_numbers(Pattern pattern) { return pattern == Pattern::qwen2 ? 1 : 3; }
+constexpr unsigned most_numbers(Pattern pattern) {
+    return pattern == Pattern::qwen2 || pattern == Pattern::smollm ? 1 : 3;
+}
 
 // Bytes of the whole words in a run of numbers that the text, which goes on, begins with: between numbers no two
 // characters decide anything, but every third may end a word (GPT-2: none).

@@ -54,7 +54,8 @@ public:
 
 private:
     bool reaches_newline(const ClassBlock& block, const BlockPlace& place, unsigned indent) const {
-        const unsigned end = indent + static_cast<unsigned>(std::countr_one((block.masks.space & ~block.masks.newline) >> indent));
+        const std::uint64_t others = block.masks.space & ~block.masks.newline;
+        const unsigned end = indent + static_cast<unsigned>(std::countr_one(others >> indent));
         if (end < kBlockBytes) return (block.masks.newline >> end & 1) != 0;
         const LineEnd line_end = find_line_end(place.block + indent, place.text_end);
         return line_end == LineEnd::newline || (line_end == LineEnd::text_end && pattern_ == Pattern::cl100k);

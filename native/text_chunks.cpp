@@ -65,7 +65,11 @@ bool TextChunks::next(Chunk& chunk) {
 
 FileChunks::FileChunks(Pattern pattern, const std::string& path, std::size_t chunk_bytes,
                        const SpecialTokens& specials)
-    : pattern_(pattern), path_(path), file_(std::fopen(path.c_str(), "rb")), chunk_bytes_(chunk_bytes), specials_(specials) {
+    : pattern_(pattern),
+      path_(path),
+      file_(std::fopen(path.c_str(), "rb")),
+      chunk_bytes_(chunk_bytes),
+      specials_(specials) {
     if (!file_) throw FileError(errno, path);
     std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // it would copy every byte once more
 }

@@ -7,17 +7,14 @@
 
 namespace groundup {
 
-namespace {
-
-std::variant<Gpt2Starts, Cl100kStarts, O200kStarts> family_of(Pattern pattern) {
+WordStarts::Family WordStarts::family_of(Pattern pattern) {
     switch (pattern) {
-        case Pattern::gpt2: return Gpt2Starts();
+        case Pattern::gpt2: return Gpt2Starts<false>();
+        case Pattern::smollm: return Gpt2Starts<true>();
         case Pattern::o200k: return O200kStarts();
         default: return Cl100kStarts(pattern);
     }
 }
-
-}  // namespace
 
 WordStarts::WordStarts(Pattern pattern, std::string_view text)
     : pattern_(pattern), text_(text), mask_bytes_(instruction_set().mask_bytes), family_(family_of(pattern)) {
@@ -38,19 +35,19 @@ bool WordStarts::next() {
     return true;
 }
 
-template <class Family>
-void WordStarts::find_starts(Family& family, std::size_t num_blocks) {
+template <class Starts>
+void WordStarts::find_starts(Starts& family, std::size_t num_blocks) {
     for (std::size_t b = 0; b < num_blocks; ++b) {
         const std::size_t block_begin = begin_ + b * kBlockBytes;
         const BlockPlace place{text_.data() + block_begin, text_.data() + text_.size()};
-        if constexpr (Family::kMayGiveUp) {
+        if constexpr (Starts::kMayGiveUp) {
             if (walked_to_ > block_begin) blocks_[b].clear_before(walked_to_ - block_begin);
         }
         starts_[b] = family.find(blocks_[b], blocks_[b + 1], place);
-        if constexpr (Family::kMayGiveUp) {
+        if constexpr (Starts::kMayGiveUp) {
             if (family.gave_up()) {
                 starts_[b] = walk(block_begin);
-                family = Family();
+                family = Starts();
             } else if (starts_[b] != 0) {
                 last_start_ = block_begin + (kBlockBytes - 1) - static_cast<std::size_t>(std::countl_zero(starts_[b]));
             }

@@ -37,14 +37,17 @@ public:
     const std::array<std::uint64_t, kBlocksPerWindow>& starts() const { return starts_; }
 
 private:
-    template <class Family>
-    void find_starts(Family& family, std::size_t num_blocks);
+    using Family = std::variant<Gpt2Starts<false>, Gpt2Starts<true>, Cl100kStarts, O200kStarts>;
+
+    static Family family_of(Pattern pattern);
+    template <class Starts>
+    void find_starts(Starts& family, std::size_t num_blocks);
     std::uint64_t walk(std::size_t block_begin);
 
     Pattern pattern_;
     std::string_view text_;
     MaskBytes mask_bytes_;
-    std::variant<Gpt2Starts, Cl100kStarts, O200kStarts> family_;
+    Family family_;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     std::array<ClassBlock, kBlocksPerWindow + 1> blocks_;  // of the window, and the one after it

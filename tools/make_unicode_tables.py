@@ -147,7 +147,8 @@ constexpr KindTables make_tables() {{
         KindPage& page = tables.pages[num_pages++];
         if (is_whole) known = num_pages;
         for (const Range* r = range; r != std::end(kRanges) && r->first <= last; ++r) {{
-            for (std::uint32_t c = std::max(r->first, first); c <= std::min(r->last, last); ++c) page[c - first] = r->kind;
+            const std::uint32_t r_last = std::min(r->last, last);
+            for (std::uint32_t c = std::max(r->first, first); c <= r_last; ++c) page[c - first] = r->kind;
         }}
     }}
     return tables;

@@ -15,7 +15,7 @@ UNICODE_TABLES_VERSION: str
 
 def default_num_threads() -> int: ...
 
-# pattern: "gpt2", "cl100k", "llama3", "qwen2" or "o200k", as groundup.tokenizer.patterns.scanner_name says.
+# pattern: "gpt2", "smollm", "cl100k", "llama3", "qwen2" or "o200k", as groundup.tokenizer.patterns.scanner_name says.
 def pre_tokenize(text: str | bytes, pattern: str = "gpt2") -> list[bytes]: ...
 
 # Whether a pre-token ends between these two code points, whatever else is in the text.

@@ -76,7 +76,9 @@ SCANNED = "abstdmlvreABSTMLVRZ019 \t\n\r\x0b\x1c\x85'\"!/_<éÉ\u0301\ufe0f\u093
 scanned_texts = st.lists(
     st.one_of(
         st.text(SCANNED, max_size=12),
-        st.sampled_from(["'s", "'ll", "'RE", "'ſ", " 't", "''ve", "x's", "\u3000", "  ", "\n\n", "!\n", "/\n", "\n    "]),
+        st.sampled_from(
+            ["'s", "'ll", "'RE", "'ſ", " 't", "''ve", "x's", "\u3000", "  ", "\n\n", "!\n", "/\n", "\n    "]
+        ),
         st.sampled_from(["ʰA", "中ABc", "!!\u0301", "Ab", "123", "٣٣٣", "\r\n"]),
         st.builds(lambda c, n: c * n, st.sampled_from(SCANNED), st.integers(1, 140)),
     ),

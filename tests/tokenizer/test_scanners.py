@@ -1,6 +1,8 @@
 """The scanners of the native core: the cuts of each pattern, in one text, in pieces and in a stream."""
 
+import gzip
 import itertools
+import json
 import time
 from functools import cache
 
@@ -12,16 +14,18 @@ from hypothesis import strategies as st
 from tokenizer.strategies import SCANNED, examples, scanned_texts
 
 from groundup import _native
+from groundup.tokenizer.bpe import Tokenizer, train_bpe
 from groundup.tokenizer.patterns import (
     CL100K_PATTERN,
     GPT2_PATTERN,
     LLAMA3_PATTERN,
     O200K_PATTERN,
     QWEN2_PATTERN,
+    SMOLLM_PATTERN,
     scanner_name,
 )
 
-PATTERNS = [GPT2_PATTERN, CL100K_PATTERN, LLAMA3_PATTERN, QWEN2_PATTERN, O200K_PATTERN]
+PATTERNS = [GPT2_PATTERN, SMOLLM_PATTERN, CL100K_PATTERN, LLAMA3_PATTERN, QWEN2_PATTERN, O200K_PATTERN]
 SCANNERS = {scanner_name(pattern): pattern for pattern in PATTERNS}
 ORACLES = {name: regex.compile(pattern) for name, pattern in SCANNERS.items()}
 
@@ -60,6 +64,7 @@ def test_pre_tokens_are_those_of_tiktoken(scanner, text):
         ("cl100k", "$a “b” (c\n\n\n  d", ["$a", " “", "b", "”", " (", "c", "\n\n\n", " ", " d"]),
         ("cl100k", "a;\r\n\n\t b 12345\n \n  ", ["a", ";\r\n\n", "\t", " b", " ", "123", "45", "\n \n  "]),
         ("llama3", "a 12345\n \n  ", ["a", " ", "123", "45", "\n \n", "  "]),
+        ("smollm", "a 12  b\n\n3", ["a", " ", "1", "2", " ", " b", "\n\n", "3"]),
         ("qwen2", " 12 ½", [" ", "1", "2", " ", "½"]),
         ("o200k", "HTTPServer don'T x's's", ["HTTPServer", " don'T", " x's", "'s"]),
         ("o200k", "fooBarBAZ 中A中Bc ʰABC", ["foo", "Bar", "BAZ", " 中A中Bc", " ʰ", "ABC"]),
@@ -72,7 +77,7 @@ def test_cuts_by_hand(name, text, words):
 
 
 def test_an_unknown_scanner_is_refused():
-    with pytest.raises(ValueError, match="no scanner 'gpt9'; there are gpt2, cl100k, llama3, qwen2, o200k"):
+    with pytest.raises(ValueError, match="no scanner 'gpt9'; there are gpt2, smollm, cl100k, llama3, qwen2, o200k"):
         _native.WordCounter([], pattern="gpt9")
 
 
@@ -147,9 +152,47 @@ def test_a_stream_holds_back_no_more_than_a_number(scanner):
     assert len(stream.finish()) <= (2 if scanner != "gpt2" else 5000)
 
 
+# ---- Through the front door ----
+
+
+@pytest.mark.parametrize("name", ["plain.txt", "packed.txt.gz", "lines.jsonl"])
+def test_files_give_what_they_give_on_regex(scanner, tmp_path, name):
+    path = tmp_path / name
+    if name.endswith(".jsonl"):
+        path.write_text(json.dumps({"text": TEXT}) + "\n" + json.dumps({"text": "more\n\n"}))
+    else:
+        path.write_bytes(gzip.compress(TEXT.encode()) if name.endswith(".gz") else TEXT.encode())
+    pattern = SCANNERS[scanner]
+    on_regex = f"(?:{pattern})"  # the same cuts, but no spelling that is known
+    assert scanner_name(on_regex) is None
+    vocab, merges = train_bpe(path, 340, ["fine"], pattern=pattern)
+    assert (vocab, merges) == train_bpe(path, 340, ["fine"], pattern=on_regex)
+    ours, other = (Tokenizer(vocab, merges, ["fine"], pattern=p) for p in (pattern, on_regex))
+    assert ours.encode(TEXT) == other.encode(TEXT) == list(ours.encode_iterable(TEXT))
+    assert ours.encode_batch([TEXT] * 3, special="text") == other.encode_batch([TEXT] * 3, special="text")
+
+
 # ---- In linear time ----
 
-UNITS = ["a", "A", "1", "\n", " ", "\n ", "'", "a'", "!\n", "/\n", "中A", "中", "ʰA", "\u0301", "!\u0301", "aB", "\u3000"]
+UNITS = [
+    "a",
+    "A",
+    "1",
+    "\n",
+    " ",
+    "\n ",
+    "'",
+    "a'",
+    "!\n",
+    "/\n",
+    "中A",
+    "中",
+    "ʰA",
+    "\u0301",
+    "!\u0301",
+    "aB",
+    "\u3000",
+]
 
 
 def cpu_seconds(work, *arguments):

@@ -9,7 +9,7 @@ from tokenizer.strategies import scanned_texts
 
 from groundup import _native
 
-SCANNERS = ["gpt2", "cl100k", "llama3", "qwen2", "o200k"]
+SCANNERS = ["gpt2", "smollm", "cl100k", "llama3", "qwen2", "o200k"]
 
 
 @pytest.fixture(scope="module", params=["portable", "avx2", "avx512"])
@@ -42,7 +42,9 @@ def test_any_text(instruction_set, scanner, text):
 
 @pytest.mark.parametrize("scanner", SCANNERS)
 def test_every_code_point_between_others(instruction_set, scanner):
-    code_points = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    # Nine in ten are of no class and like one another: of these a part is enough.
+    valid = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+    code_points = [chr(c) for c in valid if c % 50 == 0 or _native.unicode_kind(c) != "other"]
     for before, after in (("a", "b"), (" ", "1"), (".", " "), ("!", "A")):
         text = "".join(before + c + after for c in code_points)
         assert _native.word_starts(text, scanner) == starts_by_walking(text, scanner)

@@ -1,7 +1,8 @@
 """Cutting text into pre-tokens by a regular expression: those of the known families, and patterns of your own.
 
 `scanner_name` says which patterns cut alike; the native core has a scanner for each of them, on Unicode tables
-of its own. Any other pattern runs here, on the `regex` package as it is installed, and slower. `reference.py` has the readable GPT-2 cut.
+of its own. Any other pattern runs here, on the `regex` package as it is installed, and slower. `reference.py`
+has the readable GPT-2 cut.
 """
 
 import logging

@@ -30,7 +30,9 @@ def iter_separable(
             continue
         whole = "".join(parts)
         # After the cut, as much text is needed as shows whether a special token lies across it.
-        cut = next((i for i in range(len(whole) - longest, 0, -1) if _parts_words(whole, i, special_tokens, scanner)), 0)
+        cut = next(
+            (i for i in range(len(whole) - longest, 0, -1) if _parts_words(whole, i, special_tokens, scanner)), 0
+        )
         if cut:
             yield whole[:cut]
         parts, size = [whole[cut:]], len(whole) - cut
