@@ -281,10 +281,10 @@ private:
 void define_counter(nb::module_& module) {
     nb::class_<WordCounter>(module, "WordCounter")
         .def("__init__",
-             [](WordCounter* self, const std::vector<nb::bytes>& special_tokens) {
-                 new (self) WordCounter(to_strings(special_tokens));
+             [](WordCounter* self, const std::vector<nb::bytes>& special_tokens, const std::string& pattern) {
+                 new (self) WordCounter(to_strings(special_tokens), pattern_named(pattern));
              },
-             "special_tokens"_a)
+             "special_tokens"_a, nb::kw_only(), "pattern"_a = "gpt2")
         .def("add_text",
              [](WordCounter& self, const nb::bytes& text, std::size_t num_threads, std::size_t chunk_bytes) {
                  const std::string_view bytes = view(text);
@@ -342,12 +342,12 @@ void define_encoder(nb::module_& module) {
     nb::class_<Encoder>(module, "Encoder")
         .def("__init__",
              [](Encoder* self, const Tokens& tokens, const std::vector<std::pair<nb::bytes, nb::bytes>>& merges,
-                const Tokens& special_tokens, std::size_t cache_bytes, bool ignore_merges) {
+                const Tokens& special_tokens, std::size_t cache_bytes, bool ignore_merges, const std::string& pattern) {
                  new (self) Encoder(to_tokens(tokens), to_merges(merges), to_tokens(special_tokens), cache_bytes,
-                                    ignore_merges);
+                                    ignore_merges, pattern_named(pattern));
              },
              "tokens"_a, "merges"_a, "special_tokens"_a, "cache_bytes"_a = std::size_t{64} << 20, nb::kw_only(),
-             "ignore_merges"_a = false)
+             "ignore_merges"_a = false, "pattern"_a = "gpt2")
         .def("encode",
              [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
                  return to_list(encode(self, text, special, num_threads));
@@ -427,15 +427,21 @@ NB_MODULE(_native, module) {
     define_counter(module);
     define_encoder(module);
     module.def("pre_tokenize",
-               [](nb::handle text) {
+               [](nb::handle text, const std::string& pattern) {
                    std::vector<nb::bytes> words;
-                   for_each_word(text_view(text), [&](std::string_view word) { words.push_back(to_bytes(word)); });
+                   for_each_word(pattern_named(pattern), text_view(text),
+                                 [&](std::string_view word) { words.push_back(to_bytes(word)); });
                    return words;
                },
-               "text"_a);
+               "text"_a, "pattern"_a = "gpt2");
+    module.def("is_boundary",
+               [](std::uint32_t before, std::uint32_t after, const std::string& pattern) {
+                   return is_boundary(pattern_named(pattern), before, after);
+               },
+               "before"_a, "after"_a, "pattern"_a = "gpt2");
     module.def("word_starts",
-               [](nb::handle text) {
-                   WordStarts windows(text_view(text));
+               [](nb::handle text, const std::string& pattern) {
+                   WordStarts windows(pattern_named(pattern), text_view(text));
                    std::vector<std::size_t> places;
                    while (windows.next()) {
                        std::size_t block = windows.window_begin();
@@ -446,7 +452,7 @@ NB_MODULE(_native, module) {
                    }
                    return places;
                },
-               "text"_a);
+               "text"_a, "pattern"_a = "gpt2");
     module.def("instruction_sets", [] {
         std::vector<std::string> names;
         for (const InstructionSet& set : instruction_sets()) names.emplace_back(set.name);
@@ -457,6 +463,19 @@ NB_MODULE(_native, module) {
                [](std::uint32_t code_point) {
                    constexpr const char* kNames[] = {"other", "letter", "number", "space"};
                    return kNames[static_cast<std::size_t>(classify(code_point))];
+               },
+               "code_point"_a);
+    module.def("unicode_kind",
+               [](std::uint32_t code_point) {
+                   switch (kind_of(code_point)) {
+                       case CharKind::number: return "number";
+                       case CharKind::space: return "space";
+                       case CharKind::upper: return "upper";
+                       case CharKind::lower: return "lower";
+                       case CharKind::mark: return "mark";
+                       case CharKind::uncased: return "uncased";
+                       default: return "other";
+                   }
                },
                "code_point"_a);
     module.def("default_num_threads", &default_num_threads);

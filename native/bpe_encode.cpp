@@ -10,6 +10,7 @@
 
 #include "errors.hpp"
 #include "parallel.hpp"
+#include "pretokenize.hpp"
 #include "unicode.hpp"
 #include "text_chunks.hpp"
 #include "word_batches.hpp"
@@ -33,8 +34,12 @@ std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
 }  // namespace
 
 Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
-                 const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges)
-    : speller_(tokens, merges), specials_(bytes_of(special_tokens)), most_caches_(default_num_threads()) {
+                 const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges,
+                 Pattern pattern)
+    : pattern_(pattern),
+      speller_(tokens, merges),
+      specials_(bytes_of(special_tokens)),
+      most_caches_(default_num_threads()) {
     if (!speller_.is_usable()) merger_.emplace(tokens, merges);
     if (ignore_merges) {
         for (const auto& [bytes, id] : tokens) {
@@ -159,7 +164,7 @@ void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64
 
 void Encoder::encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache,
                               IdBuffer& ids) const {
-    WordBatches batches(text, readable_end);
+    WordBatches batches(pattern_, text, readable_end);
     while (batches.next(cache.words())) {
         // No word has more ids than bytes. One spelling more: a known one is written whole, whatever it holds.
         const std::size_t most_ids = batches.num_bytes() + sizeof(Spelling) / sizeof(TokenId);
@@ -210,7 +215,7 @@ void Encoder::encode_chunks(std::string_view text, bool recognise_special, std::
                             const Check& check, Take&& take) const {
     const SpecialTokens none({});
     const SpecialTokens& specials = recognise_special ? specials_ : none;
-    TextChunks reader(text, kDefaultChunkBytes, specials);
+    TextChunks reader(pattern_, text, kDefaultChunkBytes, specials);
     std::mutex mutex;  // guards reader, num_chunks and what take() writes
     std::size_t num_chunks = 0;
     run_in_threads(num_threads, [&](std::size_t thread, const std::atomic<bool>& stop) {
@@ -243,7 +248,7 @@ void Encoder::encode(std::string_view text, bool recognise_special, std::size_t 
         ids.room_for(text.size() / kBytesPerId);
         const SpecialTokens none({});
         const SpecialTokens& specials = recognise_special ? specials_ : none;
-        TextChunks reader(text, kDefaultChunkBytes, specials);
+        TextChunks reader(pattern_, text, kDefaultChunkBytes, specials);
         for (Chunk chunk; reader.next(chunk);) {
             encode_with(*cache, chunk.text, recognise_special, ids);
             if (check) check();
@@ -340,10 +345,11 @@ void EncoderStream::push(std::string_view piece, IdBuffer& ids) {
 std::size_t EncoderStream::find_safe_end(std::size_t end) {
     const std::size_t searched = std::max(begin_, no_cut_to_);
     std::size_t cut = end;
-    while (cut > searched && !is_boundary_at(pending_, cut)) --cut;
+    while (cut > searched && !is_boundary_at(encoder_.pattern_, pending_, cut)) --cut;
     // The end of the pending text can be judged only when more of it is there.
     no_cut_to_ = std::max(searched, end < pending_.size() || end == 0 ? end : end - 1);
-    return cut > searched ? cut : begin_;
+    if (cut == searched) cut = begin_;
+    return cut + whole_numbers(encoder_.pattern_, std::string_view(pending_).substr(cut, end - cut));
 }
 
 void EncoderStream::finish(IdBuffer& ids) {

@@ -15,6 +15,7 @@
 
 #include "id_buffer.hpp"
 #include "merger.hpp"
+#include "pattern.hpp"
 #include "special_tokens.hpp"
 #include "speller.hpp"
 #include "word_cache.hpp"
@@ -42,7 +43,8 @@ class Encoder {
 public:
     // ignore_merges: a pre-token that is a token as a whole is that token, whatever the merges make of it.
     Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
-            const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges = false);
+            const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges = false,
+            Pattern pattern = Pattern::gpt2);
 
     struct Special {
         std::size_t begin;
@@ -113,6 +115,7 @@ private:
     }
     std::string_view token_bytes(std::int64_t id) const;
 
+    Pattern pattern_;
     Speller speller_;
     std::optional<Merger> merger_;  // where the speller cannot be used
     std::unordered_map<std::string, TokenId> whole_words_;  // with ignore_merges

@@ -62,6 +62,7 @@ void mask_bytes_portable(const char* text, std::size_t num_blocks, ByteMasks* ma
             m.slash |= gather(equals(bytes, '/')) << shift;
             m.apostrophe |= gather(equals(bytes, '\'')) << shift;
             m.high |= gather(bytes & kTopBits) << shift;
+            m.continuation |= gather(bytes & ~(bytes << 1) & kTopBits) << shift;
         }
         masks[block] = m;
     }

@@ -16,15 +16,16 @@ inline constexpr std::size_t kBlockBytes = 64;
 
 // Bit i of each mask belongs to byte i of the block.
 struct ByteMasks {
-    std::uint64_t letter;      // A-Z a-z
-    std::uint64_t upper;       // A-Z
-    std::uint64_t number;      // 0-9
-    std::uint64_t space;       // \t \n \v \f \r and the blank
-    std::uint64_t blank;       // U+0020 alone
-    std::uint64_t newline;     // \r \n
-    std::uint64_t slash;       // /
-    std::uint64_t apostrophe;  // '
-    std::uint64_t high;        // from 0x80 on
+    std::uint64_t letter;        // A-Z a-z
+    std::uint64_t upper;         // A-Z
+    std::uint64_t number;        // 0-9
+    std::uint64_t space;         // \t \n \v \f \r and the blank
+    std::uint64_t blank;         // U+0020 alone
+    std::uint64_t newline;       // \r \n
+    std::uint64_t slash;         // /
+    std::uint64_t apostrophe;    // '
+    std::uint64_t high;          // from 0x80 on
+    std::uint64_t continuation;  // 0x80-0xBF: not the first byte of a character
 };
 
 // The masks of num_blocks blocks, which lie one after the other.

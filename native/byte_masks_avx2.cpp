@@ -14,6 +14,9 @@ struct Half {
 
     __m256i equals(char byte) const { return _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte)); }
 
+    // 0x80-0xBF: as signed numbers those below 0xC0, which is -64.
+    __m256i is_continuation() const { return _mm256_cmpgt_epi8(_mm256_set1_epi8(-64), bytes); }
+
     // first..last: after the subtraction, those that are at most last - first as unsigned numbers.
     __m256i in_range(char first, char last) const {
         const __m256i from_first = _mm256_sub_epi8(bytes, _mm256_set1_epi8(first));
@@ -50,6 +53,7 @@ void mask_bytes_avx2(const char* text, std::size_t num_blocks, ByteMasks* masks)
         m.slash = bits(a.equals('/'), b.equals('/'));
         m.apostrophe = bits(a.equals('\''), b.equals('\''));
         m.high = bits(a.bytes, b.bytes);
+        m.continuation = m.high == 0 ? 0 : bits(a.is_continuation(), b.is_continuation());
     }
 }
 

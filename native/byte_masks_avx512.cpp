@@ -33,6 +33,7 @@ void mask_bytes_avx512(const char* text, std::size_t num_blocks, ByteMasks* mask
         m.slash = b.equals('/');
         m.apostrophe = b.equals('\'');
         m.high = _mm512_movepi8_mask(b.bytes);
+        m.continuation = b.in_range(static_cast<char>(0x80), static_cast<char>(0xBF));
     }
 }
 

@@ -28,17 +28,18 @@ bool is_broken(std::string_view text, std::size_t from) {
 
 }  // namespace
 
-bool is_boundary_at(std::string_view text, std::size_t cut) {
+bool is_boundary_at(Pattern pattern, std::string_view text, std::size_t cut) {
     if (cut == 0 || cut >= text.size() || is_continuation(text[cut]) || valid_character(text.substr(cut)) == 0) return false;
     std::size_t before = cut - 1;
     while (before > 0 && cut - before < kLongestCharacter && is_continuation(text[before])) --before;
     if (valid_character(text.substr(before, cut - before)) != cut - before) return false;
-    return is_boundary(decode_valid(text.data() + before).code_point, decode_valid(text.data() + cut).code_point);
+    return is_boundary(pattern, decode_valid(text.data() + before).code_point,
+                       decode_valid(text.data() + cut).code_point);
 }
 
-std::size_t find_cut(std::string_view text, std::size_t low, const SpecialTokens& specials) {
+std::size_t find_cut(Pattern pattern, std::string_view text, std::size_t low, const SpecialTokens& specials) {
     for (std::size_t cut = last_place(text.size(), specials); cut > low; --cut) {
-        if (is_boundary_at(text, cut) && !specials.straddles(text, cut)) return cut;
+        if (is_boundary_at(pattern, text, cut) && !specials.straddles(text, cut)) return cut;
     }
     return kNowhere;
 }
@@ -51,7 +52,7 @@ bool TextChunks::next(Chunk& chunk) {
     // Twice as much at each try: a word of any length is found in linear time.
     for (std::size_t wanted = chunk_bytes_; wanted < rest.size(); wanted *= 2) {
         const std::string_view candidate = rest.substr(0, wanted);
-        const std::size_t cut = find_cut(candidate, searched, specials_);
+        const std::size_t cut = find_cut(pattern_, candidate, searched, specials_);
         if (cut != kNowhere) length = cut;
         if (cut != kNowhere || is_broken(candidate, searched)) break;
         searched = last_place(wanted, specials_);
@@ -62,8 +63,13 @@ bool TextChunks::next(Chunk& chunk) {
     return true;
 }
 
-FileChunks::FileChunks(const std::string& path, std::size_t chunk_bytes, const SpecialTokens& specials)
-    : path_(path), file_(std::fopen(path.c_str(), "rb")), chunk_bytes_(chunk_bytes), specials_(specials) {
+FileChunks::FileChunks(Pattern pattern, const std::string& path, std::size_t chunk_bytes,
+                       const SpecialTokens& specials)
+    : pattern_(pattern),
+      path_(path),
+      file_(std::fopen(path.c_str(), "rb")),
+      chunk_bytes_(chunk_bytes),
+      specials_(specials) {
     if (!file_) throw FileError(errno, path);
     std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // it would copy every byte once more
 }
@@ -86,7 +92,7 @@ bool FileChunks::next(Chunk& chunk) {
     for (std::size_t wanted = std::max(chunk_bytes_, chunk.storage.size() + 1);; wanted *= 2) {
         read_until(chunk.storage, wanted);
         if (at_end_) break;
-        const std::size_t cut = find_cut(chunk.storage, searched, specials_);
+        const std::size_t cut = find_cut(pattern_, chunk.storage, searched, specials_);
         if (cut != kNowhere) {
             rest_.assign(chunk.storage, cut);
             chunk.storage.resize(cut);

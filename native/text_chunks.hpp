@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "pattern.hpp"
 #include "special_tokens.hpp"
 
 namespace groundup {
@@ -29,11 +30,12 @@ public:
 // Chunks of a text in memory, not copied.
 class TextChunks : public ChunkReader {
 public:
-    TextChunks(std::string_view text, std::size_t chunk_bytes, const SpecialTokens& specials)
-        : text_(text), chunk_bytes_(chunk_bytes), specials_(specials) {}
+    TextChunks(Pattern pattern, std::string_view text, std::size_t chunk_bytes, const SpecialTokens& specials)
+        : pattern_(pattern), text_(text), chunk_bytes_(chunk_bytes), specials_(specials) {}
     bool next(Chunk& chunk) override;
 
 private:
+    Pattern pattern_;
     std::string_view text_;
     std::size_t chunk_bytes_;
     const SpecialTokens& specials_;
@@ -43,7 +45,7 @@ private:
 // Chunks of a file of any size. Throws FileError.
 class FileChunks : public ChunkReader {
 public:
-    FileChunks(const std::string& path, std::size_t chunk_bytes, const SpecialTokens& specials);
+    FileChunks(Pattern pattern, const std::string& path, std::size_t chunk_bytes, const SpecialTokens& specials);
     bool next(Chunk& chunk) override;
 
 private:
@@ -52,6 +54,7 @@ private:
     struct Close {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
+    Pattern pattern_;
     std::string path_;
     std::unique_ptr<std::FILE, Close> file_;
     std::size_t chunk_bytes_;
@@ -63,10 +66,10 @@ private:
 
 // Whether the text, which goes on behind the character at `cut`, may be cut there: between two characters that
 // part two pre-tokens in every text. False at 0 and at the end of the text.
-bool is_boundary_at(std::string_view text, std::size_t cut);
+bool is_boundary_at(Pattern pattern, std::string_view text, std::size_t cut);
 
 // The last place above `low` where `text`, which goes on, may be cut: at a boundary, and not inside a special
 // token. kNowhere if there is none.
-std::size_t find_cut(std::string_view text, std::size_t low, const SpecialTokens& specials);
+std::size_t find_cut(Pattern pattern, std::string_view text, std::size_t low, const SpecialTokens& specials);
 
 }  // namespace groundup

@@ -1,4 +1,4 @@
-// Character classes of the GPT-2 pattern (\p{L}, \p{N}, \s), as tiktoken has them, and UTF-8.
+// Character classes of the patterns (\p{L}, \p{N}, \s and finer), as tiktoken has them, and UTF-8.
 // The tables are made by tools/make_unicode_tables.py; reference.py uses the same classes.
 #pragma once
 
@@ -9,18 +9,32 @@
 
 namespace groundup {
 
+// The classes of GPT-2's pattern.
 enum class CharClass : std::uint8_t { other = 0, letter = 1, number = 2, space = 3 };
 
-// Code points from here on belong to no class; two bits for each one before.
-inline constexpr std::uint32_t kClassifiedEnd = 0x323B0;
-using PackedClasses = std::array<std::uint8_t, kClassifiedEnd / 4>;
-extern const PackedClasses kPackedClasses;
+// Finer, for o200k: letters by case (Lu and Lt; Ll; Lm and Lo), and marks. The low two bits are the CharClass.
+enum class CharKind : std::uint8_t { other = 0, number = 2, space = 3, upper = 5, lower = 9, mark = 12, uncased = 13 };
+
+inline CharClass class_of(CharKind kind) { return static_cast<CharClass>(static_cast<unsigned>(kind) & 3); }
+
+// Code points from here on are `other`. The kinds of those before, in pages, of which equal ones are kept once.
+inline constexpr std::uint32_t kClassifiedEnd = 0xE0200;
+inline constexpr std::uint32_t kPageSize = 256;
+inline constexpr std::size_t kNumPages = 141;
+using KindPage = std::array<CharKind, kPageSize>;
+struct KindTables {
+    std::array<std::uint8_t, kClassifiedEnd / kPageSize> page_of;
+    std::array<KindPage, kNumPages> pages;
+};
+extern const KindTables kKindTables;
 extern const char* const kUnicodeTablesVersion;
 
-inline CharClass classify(std::uint32_t code_point) {
-    if (code_point >= kClassifiedEnd) return CharClass::other;
-    return static_cast<CharClass>((kPackedClasses[code_point / 4] >> (code_point % 4 * 2)) & 3);
+inline CharKind kind_of(std::uint32_t code_point) {
+    if (code_point >= kClassifiedEnd) return CharKind::other;
+    return kKindTables.pages[kKindTables.page_of[code_point / kPageSize]][code_point % kPageSize];
 }
+
+inline CharClass classify(std::uint32_t code_point) { return class_of(kind_of(code_point)); }
 
 struct Character {
     std::uint32_t code_point;
@@ -40,14 +54,16 @@ inline Character decode_valid(const char* p) {
 }
 
 struct ClassifiedCharacter {
-    CharClass char_class;
+    CharKind kind;
     std::uint32_t num_bytes;
+
+    CharClass char_class() const { return class_of(kind); }
 };
 
 // The class of the character at p, which must be the first byte of a whole, valid one.
 inline ClassifiedCharacter classify_at(const char* p) {
     const Character character = decode_valid(p);
-    return {classify(character.code_point), character.num_bytes};
+    return {kind_of(character.code_point), character.num_bytes};
 }
 
 inline constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);

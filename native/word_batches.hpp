@@ -19,8 +19,8 @@ public:
     static constexpr std::size_t kMostWords = kWindowBytes + 1;
 
     // readable_end: to where memory may be read, at least to the end of the text.
-    WordBatches(std::string_view text, const char* readable_end)
-        : starts_(text),
+    WordBatches(Pattern pattern, std::string_view text, const char* readable_end)
+        : starts_(pattern, text),
           list_bits_(instruction_set().list_bits),
           text_(text),
           last_readable_(readable_end - text.data() < kReadable ? nullptr : readable_end - kReadable) {}

@@ -20,7 +20,7 @@ void WordCounter::add_text(std::string_view text, std::size_t num_threads, std::
         count_short(text);
         return;
     }
-    TextChunks reader(text, chunk_bytes, specials_);
+    TextChunks reader(pattern_, text, chunk_bytes, specials_);
     count_chunks(reader, std::min(num_threads, text.size() / chunk_bytes + 1), "the text", progress);
 }
 
@@ -28,7 +28,7 @@ void WordCounter::add_file(const std::string& path, std::size_t num_threads, std
                            const Progress& progress) {
     if (chunk_bytes == 0) chunk_bytes = kDefaultChunkBytes;
     if (num_threads == 0) num_threads = default_num_threads();
-    FileChunks reader(path, chunk_bytes, specials_);
+    FileChunks reader(pattern_, path, chunk_bytes, specials_);
     std::error_code unknown_size;  // a pipe, say
     const std::uintmax_t size = std::filesystem::file_size(path, unknown_size);
     if (!unknown_size) num_threads = std::min(num_threads, static_cast<std::size_t>(size / chunk_bytes + 1));
@@ -94,8 +94,8 @@ void WordCounter::count_words(std::string_view text, Counts& counts) const {
     count_ordinary(text.substr(begin), end, counts);
 }
 
-void WordCounter::count_ordinary(std::string_view text, const char* readable_end, Counts& counts) {
-    WordBatches batches(text, readable_end);
+void WordCounter::count_ordinary(std::string_view text, const char* readable_end, Counts& counts) const {
+    WordBatches batches(pattern_, text, readable_end);
     while (batches.next(counts)) {
         for (std::size_t i = 0; i < batches.size(); ++i) {
             std::uint64_t* const known = counts.find_short(batches.key(i), batches.hash(i));

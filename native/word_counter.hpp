@@ -20,7 +20,8 @@ namespace groundup {
 // once are safe; text that fails (std::invalid_argument for what is not UTF-8) leaves no trace.
 class WordCounter {
 public:
-    explicit WordCounter(const std::vector<std::string>& special_tokens) : specials_(special_tokens) {}
+    explicit WordCounter(const std::vector<std::string>& special_tokens, Pattern pattern = Pattern::gpt2)
+        : pattern_(pattern), specials_(special_tokens) {}
 
     // num_threads and chunk_bytes 0: the default.
     void add_text(std::string_view text, std::size_t num_threads, std::size_t chunk_bytes, const Progress& progress);
@@ -41,13 +42,14 @@ private:
 
     MergeLearner learner() const;
     void count_words(std::string_view text, Counts& counts) const;
-    static void count_ordinary(std::string_view text, const char* readable_end, Counts& counts);
+    void count_ordinary(std::string_view text, const char* readable_end, Counts& counts) const;
     // Straight into the one table, for the many documents that are one chunk.
     void count_short(std::string_view text);
     void count_chunks(ChunkReader& reader, std::size_t num_threads, const std::string& subject,
                       const Progress& progress);
     void take(Counts&& counts);
 
+    Pattern pattern_;
     SpecialTokens specials_;
     mutable std::mutex mutex_;  // guards counts_
     Counts counts_;

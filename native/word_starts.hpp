@@ -2,15 +2,20 @@
 //
 // The same cuts as next_word_end (pretokenize.hpp), which walks from character to character. Here a run of
 // letters costs nothing: a word begins where the class of a byte differs from that of the byte before. All
-// bytes of a character are in its class, so this also holds for text that is not ASCII.
+// bytes of a character are in its class, so this also holds for text that is not ASCII. Each family of patterns has
+// an algebra of its own (gpt2_starts.hpp, cl100k_starts.hpp, o200k_starts.hpp).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <variant>
 
-#include "byte_masks.hpp"
+#include "cl100k_starts.hpp"
+#include "class_blocks.hpp"
+#include "gpt2_starts.hpp"
+#include "o200k_starts.hpp"
 
 namespace groundup {
 
@@ -20,7 +25,7 @@ inline constexpr std::size_t kWindowBytes = kBlocksPerWindow * kBlockBytes;
 // Goes through a text (valid UTF-8, which it does not own) in windows of kWindowBytes.
 class WordStarts {
 public:
-    explicit WordStarts(std::string_view text);
+    WordStarts(Pattern pattern, std::string_view text);
 
     // Moves on to the next window; false at the end of the text.
     bool next();
@@ -32,35 +37,24 @@ public:
     const std::array<std::uint64_t, kBlocksPerWindow>& starts() const { return starts_; }
 
 private:
-    // Of the last byte of the block before: is it in this class? And what a contraction there does here.
-    struct Carry {
-        std::uint64_t letter = 0;
-        std::uint64_t number = 0;
-        std::uint64_t space = 0;
-        std::uint64_t blank = 0;
-        std::uint64_t other = 0;
-        std::uint64_t no_start = 0;
-        std::uint64_t start = 0;
-    };
+    using Family = std::variant<Gpt2Starts<false>, Gpt2Starts<true>, Cl100kStarts, O200kStarts>;
 
-    struct Block {
-        ByteMasks masks;
-        // The first bytes of spaces that are not ASCII and stand before something that is no space.
-        std::uint64_t last_wide_spaces;
-    };
+    static Family family_of(Pattern pattern);
+    template <class Starts>
+    void find_starts(Starts& family, std::size_t num_blocks);
+    std::uint64_t walk(std::size_t block_begin);
 
-    void fill(std::size_t text_begin, std::size_t first_block, std::size_t num_blocks);
-    void add_wide_characters(std::size_t block_begin, Block& block) const;
-    std::uint64_t find_starts(std::size_t block_begin, const Block& block, const Block& next);
-    void find_contractions(std::size_t block_begin, std::uint64_t apostrophes, std::uint64_t& starts);
-
+    Pattern pattern_;
     std::string_view text_;
     MaskBytes mask_bytes_;
+    Family family_;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
-    std::array<Block, kBlocksPerWindow + 1> blocks_;  // of the window, and the one after it
+    std::array<ClassBlock, kBlocksPerWindow + 1> blocks_;  // of the window, and the one after it
     std::array<std::uint64_t, kBlocksPerWindow> starts_{};
-    Carry carry_;
+    // For families that may give up:
+    std::size_t last_start_ = 0;  // where the last word known begins
+    std::size_t walked_to_ = 0;   // words up to here were found by walking; here one begins
 };
 
 }  // namespace groundup

@@ -71,6 +71,20 @@ def vocabularies(draw, *, any_order=False):
     return {start + step * place: token for place, token in enumerate(entries)}, merges
 
 
+# Characters of every class, of one to four bytes, and what the patterns treat in a way of their own.
+SCANNED = "abstdmlvreABSTMLVRZ019 \t\n\r\x0b\x1c\x85'\"!/_<éÉ\u0301\ufe0f\u093eß¼\u00a0\u2003\u3000ЖяӨ٣अ中字ʰǅſ！“’𝒳𝟙😀"
+scanned_texts = st.lists(
+    st.one_of(
+        st.text(SCANNED, max_size=12),
+        st.sampled_from(
+            ["'s", "'ll", "'RE", "'ſ", " 't", "''ve", "x's", "\u3000", "  ", "\n\n", "!\n", "/\n", "\n    "]
+        ),
+        st.sampled_from(["ʰA", "中ABc", "!!\u0301", "Ab", "123", "٣٣٣", "\r\n"]),
+        st.builds(lambda c, n: c * n, st.sampled_from(SCANNED), st.integers(1, 140)),
+    ),
+    max_size=30,
+).map("".join)
+
 small_texts = st.lists(
     st.one_of(st.sampled_from(["a", "b", "ab", " ", "'l", "'ll", "é", "\n", "<", ">", "e", "0"]), runs), max_size=40
 ).map("".join)

@@ -26,6 +26,7 @@ from groundup.tokenizer.patterns import (
     to_shared_spelling,
 )
 from groundup.tokenizer.reference import pre_tokenize
+from groundup.tokenizer.train import train_bpe_from_iterator
 
 # Every spelling that has a name, and texts on which those of different names differ.
 SPELLINGS = sorted({value for value in vars(patterns).values() if isinstance(value, str) and scanner_name(value)})
@@ -97,6 +98,14 @@ def test_foreign_syntax_is_found(pattern, rest):
 def test_what_is_not_a_pattern_is_refused():
     with pytest.raises(TokenizerError, match=r"'\(a' is not a regular expression"):
         pre_tokenizer("(a")
+
+
+def test_a_pattern_without_a_scanner_says_that_it_is_slower(caplog):
+    with caplog.at_level("INFO", logger="groundup.tokenizer"):
+        train_bpe_from_iterator(["a b"], 258, pattern=LLAMA3_PATTERN)
+        assert "regex" not in caplog.text
+        train_bpe_from_iterator(["a b"], 258, pattern=r"\S+|\s+")
+    assert caplog.text.count("runs on `regex`, many times slower") == 1
 
 
 # ---- The families ----

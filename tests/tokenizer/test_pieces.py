@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizer.strategies import special_tokens, texts, texts_with_special
+from tokenizer.strategies import scanned_texts, special_tokens, texts, texts_with_special
 
+from groundup import _native
 from groundup.tokenizer.pieces import iter_separable
 from groundup.tokenizer.reference import count_words
 
@@ -16,6 +17,16 @@ def test_words_are_those_of_the_whole(text, tokens, read_chars, piece_chars):
     pieces = list(iter_separable(reads, tokens, piece_chars))
     assert "".join(pieces) == text
     assert sum((count_words(piece, tokens) for piece in pieces), count_words("")) == count_words(text, tokens)
+
+
+@pytest.mark.parametrize("scanner", ["smollm", "cl100k", "llama3", "qwen2", "o200k"])
+@settings(max_examples=60)
+@given(text=scanned_texts, read_chars=st.integers(1, 9), piece_chars=st.integers(1, 9))
+def test_words_of_other_patterns_are_those_of_the_whole(scanner, text, read_chars, piece_chars):
+    reads = [text[start : start + read_chars] for start in range(0, len(text), read_chars)]
+    pieces = list(iter_separable(reads, [], piece_chars, scanner=scanner))
+    words = [word for piece in pieces for word in _native.pre_tokenize(piece, scanner)]
+    assert words == _native.pre_tokenize(text, scanner)
 
 
 @pytest.mark.parametrize("read_chars", range(1, 65))

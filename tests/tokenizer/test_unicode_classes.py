@@ -29,6 +29,12 @@ def members(maker):
     return {name: {chr(c) for c in maker.members(pattern)} for name, pattern in maker.PATTERNS.items()}
 
 
+@pytest.fixture(scope="module")
+def kinds(maker):
+    """The same for the finer classes of the native core."""
+    return {name: {chr(c) for c in maker.members(pattern)} for name, pattern in maker.KINDS.items()}
+
+
 def test_reference_classes_are_those_of_tiktoken(members):
     text = "".join(ALL_CHARACTERS)
     for name, ranges in CLASSES.items():
@@ -38,6 +44,19 @@ def test_reference_classes_are_those_of_tiktoken(members):
 def test_native_classes_are_those_of_tiktoken(members):
     for name, expected in members.items():
         assert {c for c in ALL_CHARACTERS if _native.unicode_class(ord(c)) == name} == expected
+
+
+def test_native_kinds_are_those_of_tiktoken(kinds):
+    found = {name: set() for name in [*kinds, "other"]}
+    for character in ALL_CHARACTERS:
+        found[_native.unicode_kind(ord(character))].add(character)
+    assert found.pop("other").isdisjoint(set().union(*kinds.values()))
+    assert found == kinds
+
+
+def test_kinds_are_the_classes_made_finer(members, kinds):
+    assert members["letter"] == kinds["upper"] | kinds["lower"] | kinds["uncased"]
+    assert sum(map(len, kinds.values())) == len(set().union(*kinds.values()))
 
 
 def test_classes_are_disjoint_and_plausible(members):
@@ -54,8 +73,10 @@ def test_both_tables_name_the_version_they_were_made_from():
     assert _native.UNICODE_TABLES_VERSION == unicode_classes.VERSION == "tiktoken 0.14.0"
 
 
-def test_generated_files_are_what_the_tool_writes(maker, members):
-    ranges = {name: maker.to_ranges({ord(c) for c in found}) for name, found in members.items()}
-    python = maker.python_module(unicode_classes.VERSION, ranges)
+def test_generated_files_are_what_the_tool_writes(maker, members, kinds):
+    def ranges(classes):
+        return {name: maker.to_ranges({ord(c) for c in found}) for name, found in classes.items()}
+
+    python = maker.python_module(unicode_classes.VERSION, ranges(members))
     assert (ROOT / "src/groundup/tokenizer/unicode_classes.py").read_text() == python
-    assert (ROOT / "native/unicode.cpp").read_text() == maker.cpp_source(unicode_classes.VERSION, ranges)
+    assert (ROOT / "native/unicode.cpp").read_text() == maker.cpp_source(unicode_classes.VERSION, ranges(kinds))

@@ -25,7 +25,7 @@ from groundup.tokenizer.formats import (
     write_tiktoken,
 )
 from groundup.tokenizer.normalization import NormalizingStream, is_nfc, to_nfc
-from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer
+from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer, scanner_name
 from groundup.tokenizer.special import SpecialSplitter
 from groundup.tokenizer.streaming import PatternStream, SpecialGuard, StreamingDecoder
 from groundup.tokenizer.surrogates import replace_surrogates, surrogate_error
@@ -112,15 +112,17 @@ class Tokenizer:
 
     def _set_up(self, vocabulary: Vocabulary) -> None:
         special = vocabulary.special_tokens
+        scanner = scanner_name(vocabulary.pattern)
         self._vocabulary = vocabulary
         self._encoder = _native.Encoder(
             list(vocabulary.ordinary_ids().items()),
             vocabulary.merges,
             [(token.encode(), id) for token, id in special.items()],
             ignore_merges=vocabulary.ignore_merges,
+            pattern=scanner or "gpt2",  # without a scanner it gets nothing but pre-tokens
         )
         self._longest_special = max(map(len, special), default=0)
-        self._cut = None if vocabulary.pattern == GPT2_PATTERN else pre_tokenizer(vocabulary.pattern)
+        self._cut = None if scanner else pre_tokenizer(vocabulary.pattern)
         self._normalizes = vocabulary.normalization is not None
         splits_here = self._cut is not None or self._normalizes
         self._splitters = {True: SpecialSplitter(list(special) if splits_here else []), False: SpecialSplitter([])}

@@ -1,13 +1,17 @@
 """Cutting text into pre-tokens by a regular expression: those of the known families, and patterns of your own.
 
-`scanner_name` says which patterns cut alike; the native core has GPT-2's, on Unicode tables of its own. Any
-other pattern runs here, on the `regex` package as it is installed. `reference.py` has the readable GPT-2 cut.
+`scanner_name` says which patterns cut alike; the native core has a scanner for each of them, on Unicode tables
+of its own. Any other pattern runs here, on the `regex` package as it is installed, and slower. `reference.py`
+has the readable GPT-2 cut.
 """
 
+import logging
 import re
 from collections.abc import Callable
 
 from groundup.errors import TokenizerError
+
+logger = logging.getLogger(__name__)
 
 GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 # GPT-4's, as tiktoken 0.14 spells it. White space at the end of the text is one pre-token, line breaks in it or not.
@@ -74,6 +78,7 @@ def pre_tokenizer(pattern: str) -> Callable[[str], list[str]]:
         compiled = regex.compile(pattern)
     except regex.error as error:
         raise TokenizerError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
+    logger.info("the pattern %r runs on `regex`, many times slower than those with a scanner in the core", pattern)
 
     def cut(text: str) -> list[str]:
         pieces: list[str] = []

@@ -6,12 +6,16 @@ patterns that may look ahead without limit.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from groundup import _native
 
-def iter_separable(texts: Iterable[str], special_tokens: Sequence[str], piece_chars: int = 1 << 20) -> Iterator[str]:
+
+def iter_separable(
+    texts: Iterable[str], special_tokens: Sequence[str], piece_chars: int = 1 << 20, *, scanner: str = "gpt2"
+) -> Iterator[str]:
     """The joined `texts` in pieces of about `piece_chars` characters, at each end of which a pre-token ends.
 
-    Where white space follows another character, GPT-2's pattern begins a new pre-token, whatever else is in
-    the text. Where there is no such place the piece grows until there is one.
+    A cut falls where two neighbours are in different pre-tokens whatever else is in the text. Where there is no
+    such place the piece grows until there is one. `scanner` names the pattern, as `patterns.scanner_name` does.
 
     >>> list(iter_separable(["one tw", "o thr", "ee"], [], piece_chars=5))
     ['one', ' two', ' three']
@@ -26,7 +30,9 @@ def iter_separable(texts: Iterable[str], special_tokens: Sequence[str], piece_ch
             continue
         whole = "".join(parts)
         # After the cut, as much text is needed as shows whether a special token lies across it.
-        cut = next((i for i in range(len(whole) - longest, 0, -1) if _parts_words(whole, i, special_tokens)), 0)
+        cut = next(
+            (i for i in range(len(whole) - longest, 0, -1) if _parts_words(whole, i, special_tokens, scanner)), 0
+        )
         if cut:
             yield whole[:cut]
         parts, size = [whole[cut:]], len(whole) - cut
@@ -37,8 +43,7 @@ def iter_separable(texts: Iterable[str], special_tokens: Sequence[str], piece_ch
         yield rest
 
 
-def _parts_words(text: str, cut: int, special_tokens: Sequence[str]) -> bool:
-    # isspace knows some characters that are not white space for the pattern: behind the cut, only plain ones.
-    if text[cut] not in " \t\r\n" or text[cut - 1].isspace():
+def _parts_words(text: str, cut: int, special_tokens: Sequence[str], scanner: str) -> bool:
+    if not _native.is_boundary(ord(text[cut - 1]), ord(text[cut]), scanner):
         return False
     return not any(token in text[max(0, cut - len(token) + 1) : cut + len(token) - 1] for token in special_tokens)

@@ -1,7 +1,7 @@
 """Text and ids that arrive bit by bit: nothing is given out that the next bit could still change.
 
 StreamingDecoder turns ids into text. PatternStream turns text into ids under a pattern of your own; for
-GPT-2's pattern the native core has such a stream (`_native.Stream`), which holds back one pre-token.
+those that the native core has it has such a stream (`_native.Stream`), which holds back one pre-token.
 """
 
 import codecs

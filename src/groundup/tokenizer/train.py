@@ -1,8 +1,8 @@
 """Learning a BPE vocabulary: text -> counted pre-tokens -> merges -> vocabulary.
 
-Plain text files under GPT-2's pattern are read, cut and counted by the native core. What is compressed,
-JSON or Parquet comes through `corpus`, a pattern of your own runs on `regex`; both are counted from here,
-piece by piece. The merges are always learned in the core. `reference.py` has the algorithm to read.
+Plain text files under the patterns that the native core has (`patterns.py`) are read, cut and counted by it.
+What is compressed, JSON or Parquet comes through `corpus`, a pattern of your own runs on `regex`; both are
+counted from here, piece by piece. The merges are always learned in the core. `reference.py` has the algorithm to read.
 """
 
 import logging
@@ -19,7 +19,7 @@ from groundup.corpus.reading import iter_bytes, iter_text, open_source
 from groundup.errors import DataError, TokenizerError
 from groundup.files import StrPath
 from groundup.tokenizer.learning import Learning
-from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer
+from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer, scanner_name
 from groundup.tokenizer.pieces import iter_separable
 from groundup.tokenizer.special import SegmentStream, SpecialSplitter, check_special_tokens
 from groundup.tokenizer.surrogates import surrogate_error
@@ -143,8 +143,10 @@ class BpeTrainer:
             raise TokenizerError(f"num_threads is {num_threads}; it must be at least 1, or None for all processors")
         self.special_tokens = check_special_tokens(special_tokens)
         self.total_bytes: int | None = None  # to be counted, as far as is known; for the progress
-        self._counter = _native.WordCounter([token.encode() for token in self.special_tokens])
-        self._cut = None if pattern == GPT2_PATTERN else pre_tokenizer(pattern)
+        scanner = scanner_name(pattern)
+        self._scanner = scanner or "gpt2"  # without a scanner the core gets nothing but pre-tokens
+        self._counter = _native.WordCounter([token.encode() for token in self.special_tokens], pattern=self._scanner)
+        self._cut = None if scanner else pre_tokenizer(pattern)
         self._splitter = SpecialSplitter(self.special_tokens if self._cut else [])
         self._num_threads = num_threads or _native.default_num_threads()
         self._progress = progress or (lambda stage, done, total: None)
@@ -159,8 +161,10 @@ class BpeTrainer:
         else:
             with open_source(source) as file:
                 texts = iter_text(iter_bytes(file, source, _PIECE_CHARS), source)
-                apart = self._segments(texts) if self._cut else iter_separable(texts, self.special_tokens)
-                self.add_documents(apart)
+                if self._cut is None:
+                    self.add_documents(iter_separable(texts, self.special_tokens, scanner=self._scanner))
+                else:
+                    self.add_documents(self._segments(texts))
 
     def add_documents(self, documents: Iterable[str]) -> None:
         """Count texts, each on its own."""
