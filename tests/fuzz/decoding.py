@@ -41,7 +41,6 @@ def check_decoding(case: Decoding) -> None:
     encoder = encoder_of(case.parts)
     tokens = {id: token for token, id in case.parts.tokens}
     unknown = next((id for id in case.ids if id not in tokens), None)
-    twice = len({id for _, id in case.parts.tokens}) < len(case.parts.tokens)
     expected = (
         ("result", b"".join(tokens[id] for id in case.ids))
         if unknown is None
@@ -49,12 +48,18 @@ def check_decoding(case: Decoding) -> None:
     )
     for ids in (case.ids, tuple(case.ids)):
         decoded = outcome(lambda ids=ids: encoder.decode_bytes(ids), ValueError)
-        assert twice or decoded == expected, f"{decoded!r:.300} is not {expected!r:.300}"
+        assert case.parts.has_ids_twice or decoded == expected, f"{decoded!r:.300} is not {expected!r:.300}"
     limits = np.iinfo(case.dtype)
     fitting = [id for id in case.ids if limits.min <= id <= limits.max]
     array = laid_out(np.array(fitting, case.dtype), case.layout)
     expected = outcome(lambda: encoder.decode_bytes([int(id) for id in array]), ValueError)
-    expect_equal(outcome(lambda: encoder.decode_bytes(array), ValueError), expected, f"{case.layout} {case.dtype}")
+    try:
+        decoded = outcome(lambda: encoder.decode_bytes(array), ValueError)
+    except TypeError:
+        # Numbers that lie across their places; the Tokenizer makes a list of them.
+        assert case.layout in ("unaligned", "field"), f"{case.layout} {case.dtype} refused"
+    else:
+        expect_equal(decoded, expected, f"{case.layout} {case.dtype}")
 
 
 def laid_out(ids: np.ndarray, layout: str) -> np.ndarray:

@@ -42,7 +42,7 @@ def use_instructions(number: int) -> None:
 
 
 def make_encoding(rng: random.Random) -> Encoding:
-    text = random_text(rng, rng.choice([60, 400, 2500]))
+    text = random_text(rng, rng.choice([60, 60, 400, 400, 1500]))
     cache = rng.choice([0, 1, 30_000, 100_000, 1 << 20])
     return Encoding(
         text, random_parts(rng, text), cache, rng.random() < 0.7, rng.choice([1, 1, 2, 5]), rng.randrange(3)
@@ -59,6 +59,8 @@ def check_encoding(case: Encoding) -> None:
         expect_equal(outcome(lambda: encoder.encode(case.text, case.special), ValueError), expected, "ids")
     as_bytes = case.text.encode()
     expect_equal(outcome(lambda: encoder.encode_array(as_bytes, case.special).tolist(), ValueError), expected, "array")
+    counted = outcome(lambda: encoder.count_tokens(case.text, case.special), ValueError)
+    expect_equal(counted, ("result", len(expected[1])) if expected[0] == "result" else expected, "count")
     batch = [case.text, "", case.text[: len(case.text) // 2]] * 7
     ids = outcome(lambda: encoder.encode_batch(batch, case.special, case.num_threads), ValueError)
     if expected[0] == "result":
@@ -68,6 +70,74 @@ def check_encoding(case: Encoding) -> None:
     spelled = outcome(lambda: [reference.ids[t] for word in words for t in reference.apply_merges(word)], KeyError)
     if spelled[0] == "result":
         expect_equal(outcome(lambda: encoder.encode_words(words), ValueError), spelled, "words")
+
+
+@dataclass(frozen=True)
+class LongText:
+    unit: str
+    size: int  # in characters; above a megabyte it is shared out to threads
+    parts: Parts
+    special: bool
+    num_threads: int
+
+
+def make_long_text(rng: random.Random) -> LongText:
+    unit = random_text(rng, rng.choice([9, 400, 4000])) or "x"
+    return LongText(
+        unit, rng.randrange(1 << 19, 3 << 20), random_parts(rng, unit), rng.random() < 0.7, rng.randrange(6)
+    )
+
+
+def check_long_text(case: LongText) -> None:
+    """A text of megabytes: the ids of one thread, of several, of a stream; as many as are counted."""
+    text = (case.unit * (case.size // len(case.unit) + 1))[: case.size]
+    encoder = encoder_of(case.parts)
+    stream = encoder.stream(case.special)
+    whole = outcome(lambda: stream.push(text) + stream.finish(), ValueError)
+    results = [outcome(lambda: encoder.encode(text, case.special, case.num_threads), ValueError)]
+    results.append(outcome(lambda: encoder.encode_array(text, case.special, case.num_threads).tolist(), ValueError))
+    counted = outcome(lambda: encoder.count_tokens(text, case.special, case.num_threads), ValueError)
+    if whole[0] == "error":  # whose thread comes first says which token is missing
+        assert all(kind == "error" for kind, _ in [*results, counted])
+        return
+    for result in results:
+        expect_equal(result, whole, "ids")
+    expect_equal(counted, ("result", len(whole[1])), "count")
+    assert encoder.decode_bytes(whole[1]) == text.encode() or case.parts.has_ids_twice, "the text back"
+
+
+@dataclass(frozen=True)
+class Spans:
+    text: str
+    parts: Parts
+    ids: list[int]
+
+
+def make_spans(rng: random.Random) -> Spans:
+    text = random_text(rng, 60)
+    parts = random_parts(rng, text)
+    known = [id for _, id in parts.tokens] or [0]
+    ids = [
+        rng.choice([rng.choice(known), rng.choice(known), rng.getrandbits(33), -1]) for _ in range(rng.randrange(40))
+    ]
+    return Spans(text, parts, ids)
+
+
+def check_spans(case: Spans) -> None:
+    """Spans of the ids of a text part it; those of any other ids stay within it or are refused."""
+    encoder = encoder_of(case.parts)
+    outcome(lambda: encoder.spans(case.text, case.ids, False), ValueError)
+    outcome(lambda: encoder.spans(case.text, case.ids, True), ValueError)
+    kind, ids = outcome(lambda: encoder.encode(case.text, True), ValueError)
+    if kind == "error" or case.parts.has_ids_twice:
+        return
+    text = case.text.encode()
+    spans = encoder.spans(case.text, ids, False)
+    pieces = [encoder.decode_bytes([id]) for id in ids]
+    expect_equal([text[begin:end] for begin, end in spans], pieces, "bytes of the spans")
+    starts = [len(text[:begin].decode(errors="ignore")) for begin, _ in spans]
+    ends = [len(text[:end].decode(errors="replace")) for _, end in spans]
+    expect_equal(encoder.spans(case.text, ids, True), list(zip(starts, ends, strict=True)), "characters of the spans")
 
 
 @dataclass(frozen=True)
@@ -203,6 +273,8 @@ def check_construction(case: Construction) -> None:
 
 TARGETS = [
     Target("encoding", make_encoding, check_encoding),
+    Target("long-text", make_long_text, check_long_text),
+    Target("spans", make_spans, check_spans),
     Target("long-word", make_long_word, check_long_word),
     Target("whole-words", make_whole_words, check_whole_words),
     Target("scan", make_scan, check_scan),

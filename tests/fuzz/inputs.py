@@ -20,6 +20,11 @@ class Parts:
     merges: list[Pair]
     special: list[str] = field(default_factory=list)
 
+    @property
+    def has_ids_twice(self) -> bool:
+        """Whether an id stands for two tokens."""
+        return len({id for _, id in self.tokens}) < len(self.tokens)
+
 
 def random_text(rng: random.Random, longest: int = 300) -> str:
     """Up to about `longest` characters: pieces that have hurt tokenizers, runs of them, special tokens, anything."""

@@ -23,7 +23,7 @@ class Pieces:
 
 
 def make_pieces(rng: random.Random) -> Pieces:
-    text = random_text(rng, rng.choice([60, 400, 2500]))
+    text = random_text(rng, rng.choice([60, 60, 400, 400, 1500]))
     return Pieces(random_cuts(rng, text), random_parts(rng, text), rng.random() < 0.7, rng.randrange(3))
 
 
