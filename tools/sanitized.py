@@ -52,6 +52,8 @@ def environment(core: Path) -> dict[str, str]:
         # too much memory is an exception, as without sanitizers.
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
+        # A report goes to the process's stderr, which pytest would keep for itself.
+        "PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} --capture=sys",
         # Each object in memory of its own, so that reading past the end of a text is seen.
         "PYTHONMALLOC": "malloc",
     }

@@ -61,11 +61,9 @@ def check_encoding(case: Encoding) -> None:
     expect_equal(outcome(lambda: encoder.encode_array(as_bytes, case.special).tolist(), ValueError), expected, "array")
     counted = outcome(lambda: encoder.count_tokens(case.text, case.special), ValueError)
     expect_equal(counted, ("result", len(expected[1])) if expected[0] == "result" else expected, "count")
-    batch = [case.text, "", case.text[: len(case.text) // 2]] * 7
+    batch = [case.text, "", case.text] * 7
     ids = outcome(lambda: encoder.encode_batch(batch, case.special, case.num_threads), ValueError)
-    if expected[0] == "result":
-        assert ids[0] == "result", ids
-        expect_equal(ids[1][::3], [expected[1]] * 7, "batch")
+    expect_equal(ids, ("result", [expected[1], [], expected[1]] * 7) if expected[0] == "result" else expected, "batch")
     words = [word.encode() for word in pre_tokenize(case.text)]
     spelled = outcome(lambda: [reference.ids[t] for word in words for t in reference.apply_merges(word)], KeyError)
     if spelled[0] == "result":
