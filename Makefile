@@ -6,6 +6,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
+# Python on a core that ends at a memory error; what takes minutes there and shows nothing new is left out.
+SANITIZED := PYTHONPATH=tests $(BIN)/python tools/sanitized.py
+CORE_TESTS := $(wildcard tests/tokenizer/test_native*.py) tests/tokenizer/test_word_starts.py
+FUZZ_SECONDS ?= 300
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,6 +27,11 @@ $(VENV)/.installed-dev: $(BIN)/python pyproject.toml constraints.txt $(NATIVE)
 	$(PIP) install --quiet -c constraints.txt -e '.[dev]'
 	@touch $@ $(VENV)/.installed
 
+# The tools that pip builds the core with, for a build of our own. pyproject.toml says which.
+$(VENV)/.installed-build: $(VENV)/.installed-dev
+	$(PIP) install --quiet $$($(BIN)/python tools/sanitized.py --requirements)
+	@touch $@
+
 setup: $(VENV)/.installed  ## virtual environment, pinned packages, native core
 setup-dev: $(VENV)/.installed-dev  ## the same with what tests and checks need
 
@@ -39,6 +48,12 @@ test-browser: $(VENV)/.installed-dev  ## the report in headless Chromium
 	$(PIP) install --quiet -c constraints.txt playwright
 	$(BIN)/python -m pytest -m browser --numprocesses=0
 
+test-sanitized: $(VENV)/.installed-build  ## the core's tests, ended by the first memory error or undefined behaviour
+	$(SANITIZED) -m pytest --numprocesses=0 -k 'not every_code_point' $(CORE_TESTS)
+
+fuzz: $(VENV)/.installed-build  ## random input for FUZZ_SECONDS (300); FUZZ_SEED repeats a run
+	$(SANITIZED) -m fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
+
 check: $(VENV)/.installed-dev  ## lint, format, types
 	scripts/check
 
@@ -49,4 +64,4 @@ bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv o
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
 
-.PHONY: help setup setup-dev demo test test-slow test-browser check bench clean
+.PHONY: help setup setup-dev demo test test-slow test-browser test-sanitized fuzz check bench clean

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -204,6 +205,8 @@ template <class Id>
 std::optional<nb::bytes> decode_array(const Encoder& encoder, nb::handle ids) {
     nb::ndarray<nb::ro, const Id, nb::ndim<1>, nb::device::cpu> array;
     if (!nb::try_cast(ids, array, false)) return std::nullopt;
+    // Numbers that lie across their places, as in a slice of a file, are read as a list.
+    if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(Id) != 0) return std::nullopt;
     return decode_ids(encoder,
                       Strided<Id>{array.data(), array.size(), static_cast<std::ptrdiff_t>(array.stride(0))});
 }

@@ -11,6 +11,7 @@ from groundup.tokenizer.patterns import LLAMA3_PATTERN
 from groundup.tokenizer.vocabulary import make_vocabulary
 
 END = "<|endoftext|>"
+BYTES = {b: bytes([b]) for b in range(256)}
 DOCUMENTS = ["The cat ate the naïve hat.\n\nIt's 日本, it's the end  of #version 12345 #version: 0.2\u00a0\u0085"] * 2
 TEXT = "The cat, it's\r\n  the “naïve” 日本 12345 #version: 0.2\n\n\u00a0 👩‍👧 é\x00"
 
@@ -143,3 +144,13 @@ def test_ids_follow_a_vocabulary_trained_elsewhere(shared):
     ids = tokenizer.encode(text)
     assert tokenizer.decode(ids) == text
     assert len(ids) < len(text) / 3
+
+
+def test_a_merge_of_a_token_that_is_only_special_is_not_written(tmp_path):
+    """Found by fuzzing. Such a merge changes no ids, but the files have no name for its part."""
+    vocab = BYTES | {256: b"<a>", 257: b"<a>b"}
+    tokenizer = Tokenizer(vocab, [(b"<a>", b"b")], ["<a>"])
+    for save in (Tokenizer.save, lambda t, path: t.save_gpt2(path / "v", path / "m")):
+        with pytest.raises(TokenizerError, match=r"merge 0 .* cannot be saved: its part b'<a>' is a special token"):
+            save(tokenizer, tmp_path)
+    assert list(tmp_path.iterdir()) == []

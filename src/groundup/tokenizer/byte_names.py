@@ -65,9 +65,19 @@ def read_merges(numbered: Iterable[tuple[int, Any]], known: Mapping[str, bytes],
 
 
 def write_merges(vocabulary: Vocabulary, names: Mapping[str, int]) -> list[list[str]]:
-    """The merges, as pairs of the names that `write_tokens` gave."""
+    """The merges, as pairs of the names that `write_tokens` gave.
+
+    Raises TokenizerError for a merge of a token that is nothing but special: no text comes to it.
+    """
     ordinary = vocabulary.ordinary_ids()
     by_id = {id: name for name, id in names.items()}
+    for rank, merge in enumerate(vocabulary.merges):
+        for token in merge:
+            if token not in ordinary:
+                raise TokenizerError(
+                    f"merge {rank} ({merge[0]!r} + {merge[1]!r}) cannot be saved: its part {token!r} is a special "
+                    "token that no merge makes; leave the merge out, which changes no ids"
+                )
     return [[by_id[ordinary[left]], by_id[ordinary[right]]] for left, right in vocabulary.merges]
 
 

@@ -11,6 +11,7 @@ from groundup.errors import TokenizerError
 from groundup.files import StrPath
 
 _KIND_NAMES = {dict: "object", list: "array", str: "string", int: "integer"}
+_LONGEST_MESSAGE = 1000  # characters: a token in a damaged file may have millions
 
 
 def field(record: Mapping[str, Any], name: str, kind: type) -> Any:
@@ -33,6 +34,10 @@ def read_object(path: StrPath) -> dict[str, Any]:
         return expect(json.loads(read_text(path), object_pairs_hook=_unique), dict, "the file")
     except (json.JSONDecodeError, RecursionError) as error:
         raise TokenizerError(f"it is not JSON: {error}") from error
+    except TokenizerError:
+        raise
+    except ValueError as error:  # Python's limit, 4,300 digits
+        raise TokenizerError("it holds a number of thousands of digits; no id is larger than 4294967294") from error
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -66,4 +71,7 @@ def naming(what: StrPath) -> Iterator[None]:
     try:
         yield
     except TokenizerError as error:
-        raise TokenizerError(f"{what}: {error}") from error
+        message = str(error)
+        if len(message) > _LONGEST_MESSAGE:
+            message = f"{message[:_LONGEST_MESSAGE]} ... ({len(message)} characters)"
+        raise TokenizerError(f"{what}: {message}") from error
