@@ -241,7 +241,7 @@ std::vector<std::pair<std::size_t, std::size_t>> spans(const Encoder& encoder, n
     std::size_t byte = 0;
     std::size_t character = 0;  // how many characters begin before `byte`
     for (const nb::handle id : ids) {
-        const std::size_t end = byte + encoder.num_bytes(static_cast<TokenId>(to_id(id)));
+        const std::size_t end = byte + encoder.num_bytes(to_id(id));
         if (end > bytes.size()) throw std::invalid_argument("the ids stand for more bytes than the text has");
         const std::size_t begin_character = character - (byte < bytes.size() && is_continuation(bytes[byte]) ? 1 : 0);
         for (std::size_t i = byte; i < end; ++i) character += is_continuation(bytes[i]) ? 0 : 1;

@@ -88,8 +88,9 @@ template <class Id>
 std::size_t Encoder::decoded_size(Strided<Id> ids) const {
     std::size_t num_bytes = 0;
     for (std::size_t i = 0; i < ids.size; ++i) {
-        const std::uint8_t length = length_code(ids[i]);
-        num_bytes += length == kUnknown || length == kLong ? token_bytes(ids[i]).size() : length;
+        const std::int64_t id = ids[i];
+        const std::uint8_t length = length_code(id);
+        num_bytes += length == kUnknown || length == kLong ? token_bytes(id).size() : length;
     }
     return num_bytes;
 }
@@ -98,14 +99,15 @@ template <class Id>
 void Encoder::decode(Strided<Id> ids, char* bytes, std::size_t num_bytes) const {
     const char* const end = bytes + num_bytes;
     for (std::size_t i = 0; i < ids.size; ++i) {
-        const std::uint8_t length = length_code(ids[i]);
+        const std::int64_t id = ids[i];  // once: another thread may write to the array
+        const std::uint8_t length = length_code(id);
         const bool is_short = length != kUnknown && length != kLong;
         if (is_short && end - bytes >= static_cast<std::ptrdiff_t>(kHeadBytes)) {
             // What is too much is written over by the next token.
-            std::memcpy(bytes, heads_[static_cast<std::size_t>(ids[i])].data(), kHeadBytes);
+            std::memcpy(bytes, heads_[static_cast<std::size_t>(id)].data(), kHeadBytes);
             bytes += length;
         } else {
-            const std::string_view token = token_bytes(ids[i]);
+            const std::string_view token = token_bytes(id);
             if (token.size() > static_cast<std::size_t>(end - bytes)) break;
             bytes = std::copy(token.begin(), token.end(), bytes);
         }

@@ -75,7 +75,7 @@ public:
     template <class Id>
     void decode(Strided<Id> ids, char* bytes, std::size_t num_bytes) const;
     // How many bytes one id stands for.
-    std::size_t num_bytes(TokenId id) const { return token_bytes(id).size(); }
+    std::size_t num_bytes(std::int64_t id) const { return token_bytes(id).size(); }
 
 private:
     friend class EncoderStream;

@@ -67,7 +67,7 @@ void fill_blocks(std::string_view text, std::size_t text_begin, MaskBytes mask_b
     }
     const std::size_t rest = text_begin < text.size() ? text.size() - text_begin : 0;
     const std::size_t num_whole = std::min(num_blocks, rest / kBlockBytes);
-    mask_bytes(text.data() + text_begin, num_whole, masks.data());
+    if (num_whole > 0) mask_bytes(text.data() + text_begin, num_whole, masks.data());
     if (num_whole < num_blocks) {
         std::array<char, kBlockBytes> tail;
         tail.fill(' ');

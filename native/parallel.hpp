@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -35,6 +36,9 @@ void run_in_threads(std::size_t num_threads, Work&& work) {
     threads.reserve(num_threads);
     try {
         for (std::size_t i = 1; i < num_threads; ++i) threads.emplace_back(guarded, i);
+    } catch (const std::bad_alloc&) {
+        stop = true;
+        errors[0] = std::current_exception();
     } catch (const std::system_error& error) {
         stop = true;
         errors[0] = std::make_exception_ptr(std::runtime_error(

@@ -45,6 +45,7 @@ public:
 
 private:
     static constexpr std::size_t kFirstSlots = 4096;
+    static constexpr std::size_t kMostManyIds = 0xFFFF0000;  // their places have 32 bits
 
     WordTable<Spelling> words_{kFirstSlots};
     std::vector<TokenId> many_ids_;

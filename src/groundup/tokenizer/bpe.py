@@ -140,13 +140,19 @@ class Tokenizer:
         write_tiktoken(path, self._vocabulary)
 
     def encode(
-        self, text: str, *, special: Special = "token", errors: Literal["strict", "replace"] = "strict"
+        self,
+        text: str,
+        *,
+        special: Special = "token",
+        errors: Literal["strict", "replace"] = "strict",
+        num_threads: int | None = 1,
     ) -> list[int]:
         """The ids of a text.
 
         `special` says what the spelling of a special token is: the token, ordinary text (for text from
         strangers), or an error. A lone surrogate is an error that names its place, or with
-        `errors="replace"` counts as U+FFFD.
+        `errors="replace"` counts as U+FFFD. A text of megabytes can be shared out to threads (None: all
+        processors); the ids are the same.
         """
         if errors == "replace":
             text = replace_surrogates(text)
@@ -155,16 +161,54 @@ class Tokenizer:
         recognise = self._recognise(special, [text])
         try:
             if self._cut is None and (not self._normalizes or is_nfc(text)):
-                return self._encoder.encode(text, recognise)
+                return self._encoder.encode(text, recognise, _checked_threads(num_threads))
             text.encode()  # a lone surrogate is to be named by its place in the text, not in its pre-token
             segments = self._splitters[recognise].split(text)
             return [id for segment in segments for id in self._encode_segment(*segment)]
         except ValueError as error:
             raise _explained(error, [text]) from error
 
-    def encode_to_array(self, text: str, *, special: Special = "token") -> "numpy.ndarray":
-        """The ids of a text as a 1-D array of type `dtype`."""
-        return self.encode_batch_to_arrays([text], special=special)[0]
+    def encode_to_array(self, text: str, *, special: Special = "token", num_threads: int | None = 1) -> "numpy.ndarray":
+        """The ids of a text, as `encode` gives them, as a 1-D array of type `dtype`."""
+        if self._goes_by_segments([text]):
+            import numpy
+
+            return numpy.array(self.encode(text, special=special), dtype=self.dtype)
+        recognise = self._recognise(special, [text])
+        to_array = self._encoder.encode_array_16 if self.dtype.itemsize == 2 else self._encoder.encode_array
+        try:
+            return to_array(text, recognise, _checked_threads(num_threads))
+        except ValueError as error:
+            raise _explained(error, [text]) from error
+
+    def encode_with_offsets(
+        self, text: str, *, special: Special = "token", unit: Literal["character", "byte"] = "character"
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids of a text, and for each where in the text it begins and ends (end exclusive).
+
+        >>> vocab = {i: bytes([i]) for i in range(256)}
+        >>> Tokenizer(vocab, []).encode_with_offsets("né")
+        ([110, 195, 169], [(0, 1), (1, 2), (1, 2)])
+
+        Counted in characters, one that several ids share belongs to each of them; in bytes of the UTF-8, the
+        spans join without a gap. A tokenizer that normalizes gives spans for text in that form only.
+        """
+        if unit not in ("character", "byte"):
+            raise TokenizerError(f"unit is {unit!r}; it must be 'character' or 'byte'")
+        if self._normalizes and not is_nfc(text):
+            raise TokenizerError("the text is not in NFC, to which this tokenizer brings it first: normalize it before")
+        ids = self.encode(text, special=special)
+        return ids, self._encoder.spans(text, ids, unit == "character")
+
+    def count_tokens(self, text: str, *, special: Special = "token", num_threads: int | None = 1) -> int:
+        """How many ids `encode` gives, in memory that does not grow with their number."""
+        if self._goes_by_segments([text]):
+            return len(self.encode(text, special=special))
+        recognise = self._recognise(special, [text])
+        try:
+            return self._encoder.count_tokens(text, recognise, _checked_threads(num_threads))
+        except ValueError as error:
+            raise _explained(error, [text]) from error
 
     def encode_batch(
         self, texts: Sequence[str], *, special: Special = "token", num_threads: int | None = None
@@ -251,6 +295,10 @@ class Tokenizer:
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of the ids: their bytes as UTF-8, with U+FFFD for what is not. An unknown id is an error."""
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
+
+    def decode_batch(self, texts: Iterable[Iterable[SupportsIndex]]) -> list[str]:
+        """The text of each row of ids, as `decode` gives it."""
+        return [self.decode(ids) for ids in texts]
 
     def decode_bytes(self, ids: Iterable[SupportsIndex]) -> bytes:
         """The bytes of the ids, which need not be whole characters. Arrays and tensors of ids are fine too."""

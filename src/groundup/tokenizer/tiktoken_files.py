@@ -14,6 +14,7 @@ from groundup.files import StrPath, write_atomic
 from groundup.tokenizer.json_fields import naming, read_bytes
 from groundup.tokenizer.vocabulary import Merge, Vocabulary, make_vocabulary
 
+_LONGEST_TOKEN = 1024  # finding out how a token is made takes time that grows with the square of its length
 _NO_TOKEN = 1 << 62  # higher than any rank
 
 
@@ -121,6 +122,11 @@ def _read_ranks(path: StrPath) -> dict[bytes, int]:
             ) from None
         if not token or rank < 0:
             raise TokenizerError(f"line {number}: the token {token!r} of rank {rank} cannot be; ranks begin at 0")
+        if len(token) > _LONGEST_TOKEN:
+            raise TokenizerError(
+                f"line {number}: a token of {len(token)} bytes; no vocabulary for text has more than "
+                f"{_LONGEST_TOKEN}, and none is read"
+            )
         if token in ranks or rank in by_rank:
             raise TokenizerError(
                 f"line {number}: token {token!r} and rank {rank} were given as "
