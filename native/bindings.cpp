@@ -391,6 +391,15 @@ void define_encoder(nb::module_& module) {
                  return arrays;
              },
              "texts"_a, "special"_a, "num_threads"_a = 0)
+        .def("encode_batch_arrays_16",
+             [](const Encoder& self, const nb::list& texts, bool special, std::size_t num_threads) {
+                 nb::list arrays;
+                 for (const Ids& ids : encode_batch(self, texts, special, num_threads)) {
+                     arrays.append(nb::cast(to_array_16(ids)));
+                 }
+                 return arrays;
+             },
+             "texts"_a, "special"_a, "num_threads"_a = 0)
         .def("encode_words",
              [](const Encoder& self, const std::vector<nb::bytes>& words) {
                  const std::vector<std::string_view> views = to_views(words);

@@ -189,7 +189,7 @@ void Encoder::encode_ordinary(std::string_view text, const char* readable_end, W
 void Encoder::prepare(WordCache& cache) const {
     cache.is_prepared = true;
     if (!whole_words_.empty() || merger_) return;
-    cache.reserve(lengths_.size());
+    cache.reserve(lengths_.size() * 2);
     speller_.for_each_whole([&cache](std::string_view bytes, TokenId id) {
         if (bytes.size() > WordKey::kLongestShort) return;
         const WordKey key = WordKey::of(bytes);
@@ -215,8 +215,7 @@ void Encoder::encode_with(WordCache& cache, std::string_view text, bool recognis
 template <class Take>
 void Encoder::encode_chunks(std::string_view text, bool recognise_special, std::size_t num_threads,
                             const Check& check, Take&& take) const {
-    const SpecialTokens none({});
-    const SpecialTokens& specials = recognise_special ? specials_ : none;
+    const SpecialTokens& specials = recognise_special ? specials_ : no_specials_;
     TextChunks reader(pattern_, text, kDefaultChunkBytes, specials);
     std::mutex mutex;  // guards reader, num_chunks and what take() writes
     std::size_t num_chunks = 0;
@@ -248,8 +247,7 @@ void Encoder::encode(std::string_view text, bool recognise_special, std::size_t 
         // Chunk after chunk, each to where it belongs.
         const Lease cache(*this);
         ids.room_for(text.size() / kBytesPerId);
-        const SpecialTokens none({});
-        const SpecialTokens& specials = recognise_special ? specials_ : none;
+        const SpecialTokens& specials = recognise_special ? specials_ : no_specials_;
         TextChunks reader(pattern_, text, kDefaultChunkBytes, specials);
         for (Chunk chunk; reader.next(chunk);) {
             encode_with(*cache, chunk.text, recognise_special, ids);

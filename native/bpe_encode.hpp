@@ -120,6 +120,7 @@ private:
     std::optional<Merger> merger_;  // where the speller cannot be used
     std::unordered_map<std::string, TokenId> whole_words_;  // with ignore_merges
     SpecialTokens specials_;
+    const SpecialTokens no_specials_{{}};  // where their spelling is ordinary text
     std::vector<TokenId> special_ids_;
 
     // The first bytes of a token; decoding copies them all, and moves on by the true length.

@@ -1,12 +1,12 @@
 // One pre-token to ids, for merges as training makes them. Twin: reference.py, apply_merges.
 //
-// A short word: look for the earliest merge of all pairs, join it, and again. In a long word that would be slow,
-// but there the result can be known by a property of its own, in linear time: a row of tokens is what the merges make of its bytes if and only if that holds for each
-// two neighbours in it, and there is one such row. So the longest token that fits is tried at each place, and
-// where it does not go with the one before, a shorter one; a place that led nowhere is not tried again.
-// Whether two tokens go together: undo their merges, the latest first, and see whether the symbols that touch
-// would have been joined by an earlier merge. Source: H. van Antwerpen, A. Neubeck, "So many tokens, so little
-// time: introducing a faster, more flexible byte-pair tokenizer" (2024).
+// A short word: join the pair whose merge came first, and again. In a long word that would be slow, but there the
+// result can be known by a property of its own, in linear time: a row of tokens is what the merges make of its bytes
+// if and only if that holds for each two neighbours in it, and there is one such row. So the longest token that fits
+// is tried at each place, and where it does not go with the one before, a shorter one; a place that led nowhere is
+// not tried again. Whether two tokens go together: undo their merges, the latest first, and see whether the symbols
+// that touch would have been joined by an earlier merge. Source: H. van Antwerpen, A. Neubeck, "So many tokens, so
+// little time: introducing a faster, more flexible byte-pair tokenizer" (2024).
 #pragma once
 
 #include <cstddef>
@@ -57,6 +57,7 @@ public:
 private:
     // The 256 bytes, then the token of each merge: a symbol is younger than those it consists of.
     using Symbol = MergeIndex::Symbol;
+
     bool may_touch(char left, char right) const {
         const std::size_t pair = std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right);
         return (touching_[pair / 64] >> pair % 64 & 1) != 0;
@@ -67,7 +68,6 @@ private:
     template <class Places>
     std::size_t spell(std::string_view word, Symbol* symbols, Places& dead_ends) const;
     void append(const Symbol* symbols, std::size_t num_symbols, IdBuffer& ids) const;
-
     std::string token_bytes(Symbol symbol) const;
 
     static constexpr TokenId kNoId = 0xFFFFFFFF;

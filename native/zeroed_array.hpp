@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -31,7 +32,7 @@ public:
         swap(other);
         return *this;
     }
-    ~ZeroedArray() { std::free(data_); }
+    ~ZeroedArray() { release(data_, size_ * sizeof(T)); }
 
     void swap(ZeroedArray& other) noexcept {
         std::swap(size_, other.size_);
@@ -52,17 +53,46 @@ private:
 
     static void* allocate(std::size_t num_bytes) {
         if (num_bytes == 0) return nullptr;
-        const std::size_t alignment = num_bytes < kHugePageBytes ? kLineBytes : kHugePageBytes;
-        const std::size_t rounded = (num_bytes + alignment - 1) / alignment * alignment;
-        void* const data = std::aligned_alloc(alignment, rounded);
-        if (data == nullptr) throw std::bad_alloc();
 #ifdef __linux__
-        // Advice only: where it is not taken, the pages are small ones.
-        if (alignment == kHugePageBytes) madvise(data, rounded, MADV_HUGEPAGE);
+        if (num_bytes >= kHugePageBytes) return map(num_bytes);
 #endif
+        const std::size_t rounded = (num_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+        void* const data = std::aligned_alloc(kLineBytes, rounded);
+        if (data == nullptr) throw std::bad_alloc();
         std::memset(data, 0, rounded);
         return data;
     }
+
+    static void release(void* data, std::size_t num_bytes) {
+#ifdef __linux__
+        if (num_bytes >= kHugePageBytes) {
+            munmap(data, round_to_pages(num_bytes));
+            return;
+        }
+#endif
+        std::free(data);
+    }
+
+#ifdef __linux__
+    static std::size_t round_to_pages(std::size_t num_bytes) {
+        return (num_bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+    }
+
+    // Fresh pages are zero. They begin where a huge page can, so one more is asked for, and the rest given back.
+    static void* map(std::size_t num_bytes) {
+        const std::size_t wanted = round_to_pages(num_bytes);
+        const std::size_t mapped = wanted + kHugePageBytes;
+        void* const all = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (all == MAP_FAILED) throw std::bad_alloc();
+        char* const first = static_cast<char*>(all);
+        const std::size_t before = (kHugePageBytes - reinterpret_cast<std::uintptr_t>(all)) % kHugePageBytes;
+        if (before > 0) munmap(first, before);
+        munmap(first + before + wanted, kHugePageBytes - before);
+        // Advice only: where it is not taken, the pages are small ones.
+        madvise(first + before, wanted, MADV_HUGEPAGE);
+        return first + before;
+    }
+#endif
 
     std::size_t size_ = 0;
     T* data_ = nullptr;

@@ -93,6 +93,9 @@ class Encoder:
     def encode_batch_arrays(
         self, texts: list[str] | list[bytes], special: bool, num_threads: int = 0
     ) -> list[npt.NDArray[np.uint32]]: ...
+    def encode_batch_arrays_16(
+        self, texts: list[str] | list[bytes], special: bool, num_threads: int = 0
+    ) -> list[npt.NDArray[np.uint16]]: ...
     # Each word is one pre-token, of any bytes.
     def encode_words(self, words: Sequence[bytes]) -> list[int]: ...
     # Byte offset and id of the first special token.

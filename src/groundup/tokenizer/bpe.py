@@ -175,7 +175,7 @@ class Tokenizer:
 
             return numpy.array(self.encode(text, special=special), dtype=self.dtype)
         recognise = self._recognise(special, [text])
-        to_array = self._encoder.encode_array_16 if self.dtype.itemsize == 2 else self._encoder.encode_array
+        to_array = self._encoder.encode_array_16 if self._is_narrow else self._encoder.encode_array
         try:
             return to_array(text, recognise, _checked_threads(num_threads))
         except ValueError as error:
@@ -227,17 +227,15 @@ class Tokenizer:
         self, texts: Sequence[str], *, special: Special = "token", num_threads: int | None = None
     ) -> "list[numpy.ndarray]":
         """As `encode_batch`, each text's ids a 1-D array of type `dtype`."""
-        import numpy
-
         texts = list(texts)
         if self._goes_by_segments(texts):
-            return [numpy.array(self.encode(text, special=special), dtype=self.dtype) for text in texts]
+            return [self.encode_to_array(text, special=special) for text in texts]
         recognise = self._recognise(special, texts)
+        to_arrays = self._encoder.encode_batch_arrays_16 if self._is_narrow else self._encoder.encode_batch_arrays
         try:
-            arrays = self._encoder.encode_batch_arrays(texts, recognise, _checked_threads(num_threads))
+            return list(to_arrays(texts, recognise, _checked_threads(num_threads)))
         except ValueError as error:
             raise _explained(error, texts) from error
-        return [ids.astype(self.dtype, copy=False) for ids in arrays]
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "token") -> Iterator[int]:
         """The ids of `"".join(iterable)`, one by one, without joining it.
@@ -363,7 +361,11 @@ class Tokenizer:
         """The type of ids at rest: uint16 if the largest is at most 65,535 (half the bytes), else uint32."""
         import numpy
 
-        return numpy.dtype(numpy.uint16 if self.vocab_size <= 1 << 16 else numpy.uint32)
+        return numpy.dtype(numpy.uint16 if self._is_narrow else numpy.uint32)
+
+    @cached_property
+    def _is_narrow(self) -> bool:
+        return self.vocab_size <= 1 << 16
 
     @cached_property
     def fingerprint(self) -> str:
