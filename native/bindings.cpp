@@ -17,6 +17,7 @@
 #include "bpe_encode.hpp"
 #include "errors.hpp"
 #include "parallel.hpp"
+#include "text_chunks.hpp"
 #include "pretokenize.hpp"
 #include "word_counter.hpp"
 #include "word_starts.hpp"
@@ -281,6 +282,44 @@ private:
     EncoderStream stream_;
 };
 
+// The ids of a text file, some megabytes of it at a time, together with the Python object of the encoder.
+class FileIds {
+public:
+    FileIds(nb::object encoder, const std::string& path, bool special, std::size_t num_threads)
+        : encoder_(std::move(encoder)),
+          path_(path),
+          special_(special),
+          num_threads_(num_threads),
+          chunks_(nb::cast<const Encoder&>(encoder_).pattern(), path, kFilePartBytes,
+                  nb::cast<const Encoder&>(encoder_).special_tokens(special)) {}
+
+    // The ids that come next; nothing at the end of the file.
+    std::optional<Ids> next() {
+        const auto& encoder = nb::cast<const Encoder&>(encoder_);
+        return without_gil(true, [&]() -> std::optional<Ids> {
+            if (!chunks_.next(chunk_)) return std::nullopt;
+            const std::size_t invalid = find_invalid_utf8(chunk_.text);
+            if (invalid != kNowhere) {
+                throw std::invalid_argument(
+                    invalid_utf8_message("'" + path_ + "'", chunk_.text[invalid], chunk_.offset + invalid));
+            }
+            Ids ids;
+            encoder.encode(chunk_.text, special_, num_threads_, check_signals, ids);
+            return ids;
+        });
+    }
+
+private:
+    static constexpr std::size_t kFilePartBytes = std::size_t{16} << 20;
+
+    nb::object encoder_;
+    std::string path_;
+    bool special_;
+    std::size_t num_threads_;
+    FileChunks chunks_;
+    Chunk chunk_;
+};
+
 void define_counter(nb::module_& module) {
     nb::class_<WordCounter>(module, "WordCounter")
         .def("__init__",
@@ -421,6 +460,22 @@ void define_encoder(nb::module_& module) {
         .def("stream", [](nb::object self, bool special) { return new Stream(std::move(self), special); }, "special"_a,
              nb::rv_policy::take_ownership);
 
+    nb::class_<FileIds>(module, "FileIds")
+        .def("__init__",
+             [](FileIds* self, nb::object encoder, nb::handle path, bool special, std::size_t num_threads) {
+                 const std::string name = file_name(path);
+                 new (self) FileIds(std::move(encoder), name, special, num_threads);
+             },
+             "encoder"_a, "path"_a, "special"_a, "num_threads"_a = 0)
+        .def("next",
+             [](FileIds& self) -> nb::object {
+                 std::optional<Ids> ids = self.next();
+                 return ids ? nb::cast(to_array(std::move(*ids))) : nb::none();
+             })
+        .def("next_16", [](FileIds& self) -> nb::object {
+            const std::optional<Ids> ids = self.next();
+            return ids ? nb::cast(to_array_16(*ids)) : nb::none();
+        });
     nb::class_<Stream>(module, "Stream").def("push", &Stream::push, "text"_a).def("finish", &Stream::finish);
 }
 

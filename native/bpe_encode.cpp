@@ -215,7 +215,7 @@ void Encoder::encode_with(WordCache& cache, std::string_view text, bool recognis
 template <class Take>
 void Encoder::encode_chunks(std::string_view text, bool recognise_special, std::size_t num_threads,
                             const Check& check, Take&& take) const {
-    const SpecialTokens& specials = recognise_special ? specials_ : no_specials_;
+    const SpecialTokens& specials = special_tokens(recognise_special);
     TextChunks reader(pattern_, text, kDefaultChunkBytes, specials);
     std::mutex mutex;  // guards reader, num_chunks and what take() writes
     std::size_t num_chunks = 0;
@@ -247,7 +247,7 @@ void Encoder::encode(std::string_view text, bool recognise_special, std::size_t 
         // Chunk after chunk, each to where it belongs.
         const Lease cache(*this);
         ids.room_for(text.size() / kBytesPerId);
-        const SpecialTokens& specials = recognise_special ? specials_ : no_specials_;
+        const SpecialTokens& specials = special_tokens(recognise_special);
         TextChunks reader(pattern_, text, kDefaultChunkBytes, specials);
         for (Chunk chunk; reader.next(chunk);) {
             encode_with(*cache, chunk.text, recognise_special, ids);

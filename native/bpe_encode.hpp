@@ -67,6 +67,10 @@ public:
 
     std::optional<Special> find_special(std::string_view text) const;
 
+    Pattern pattern() const { return pattern_; }
+    // Those that are recognised, or none.
+    const SpecialTokens& special_tokens(bool recognise) const { return recognise ? specials_ : no_specials_; }
+
     // How many bytes the ids stand for. Throws std::invalid_argument that names an unknown id. Id is uint16,
     // uint32 or int64.
     template <class Id>

@@ -1,22 +1,19 @@
 #include "merge_index.hpp"
 
-#include <stdexcept>
-
 namespace groundup {
 
-void MergeIndex::build(const std::vector<Parts>& parts, BlockWriter& block) {
+bool MergeIndex::build(const std::vector<Parts>& parts, BlockWriter& block) {
     const std::size_t num_merges = parts.size() - kNumBytes;
-    std::vector<std::uint64_t> slots(std::bit_ceil(num_merges * 2 + 2), kEmpty);
-    std::vector<std::uint64_t> filter(std::bit_ceil(num_merges * kFilterBits / 64 + 1));
+    if (parts.size() >= kSymbolMask) return false;
+    std::vector<std::uint64_t> slots(std::bit_ceil(num_merges * 2 + kBucket), kEmpty);
     std::vector<Symbol> of_bytes(std::size_t{kNumBytes} * kNumBytes, kNone);
     for (auto symbol = Symbol{kNumBytes}; symbol < parts.size(); ++symbol) {
         const auto [left, right] = parts[symbol];
         if (is_byte(left) && is_byte(right)) of_bytes[left << 8 | right] = symbol;
-        const std::uint64_t hash = hash_of(left, right);
-        filter[static_cast<std::size_t>(hash >> 12) & (filter.size() - 1)] |= filter_bits(hash);
-        std::size_t i = static_cast<std::size_t>(hash) & (slots.size() - 1);
+        const std::uint64_t pair = pair_of(left, right);
+        std::size_t i = bucket(pair, slots.size());
         while (slots[i] != kEmpty) i = (i + 1) & (slots.size() - 1);
-        slots[i] = (hash & kTagMask) | symbol;
+        slots[i] = pair << kSymbolBits | symbol;
     }
     std::vector<Symbol> edges;
     std::vector<Starts> starts;
@@ -33,13 +30,15 @@ void MergeIndex::build(const std::vector<Parts>& parts, BlockWriter& block) {
             if (is_byte(s)) break;
         }
         starts.push_back(start);
+        // Tokens that grow by a byte at a time have long edges, whose number grows with the square.
+        if (edges.size() > parts.size() * kMostEdges) return false;
     }
     block.add(parts);
     block.add(edges);
     block.add(starts);
     block.add(of_bytes);
     block.add(slots);
-    block.add(filter);
+    return true;
 }
 
 MergeIndex::MergeIndex(BlockReader& block)
@@ -47,7 +46,6 @@ MergeIndex::MergeIndex(BlockReader& block)
       edges_(block.next<Symbol>()),
       starts_(block.next<Starts>()),
       of_bytes_(block.next<Symbol>()),
-      slots_(block.next<std::uint64_t>()),
-      filter_(block.next<std::uint64_t>()) {}
+      slots_(block.next<std::uint64_t>()) {}
 
 }  // namespace groundup

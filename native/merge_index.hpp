@@ -1,7 +1,8 @@
 // Which symbol two symbols make, for symbols that each are made in one way only.
 //
-// Most pairs that are asked for make none. A bit table that stays in the processor's nearer caches answers
-// nearly all of those; the others cost one look at a slot of eight bytes.
+// Whether a pair makes one cannot be foretold, and a wrong guess costs a processor more than the look-up itself. So a
+// slot holds the pair and its symbol in one number, four slots lie side by side, and all four are compared without
+// a branch: they are hardly ever all taken.
 #pragma once
 
 #include <bit>
@@ -25,7 +26,8 @@ public:
     };
 
     // Adds the arrays of an index to the block: parts[i] are those of symbol i, the 256 bytes (their own parts) first.
-    static void build(const std::vector<Parts>& parts, BlockWriter& block);
+    // False if there are too many.
+    static bool build(const std::vector<Parts>& parts, BlockWriter& block);
 
     MergeIndex() = default;
     // An index out of a block, which must live as long.
@@ -58,15 +60,16 @@ public:
 
     // The symbol that the pair makes, or kNone.
     Symbol find(Symbol left, Symbol right) const {
-        const std::uint64_t hash = hash_of(left, right);
-        const std::uint64_t bits = filter_bits(hash);
-        if ((filter_[filter_word(hash)] & bits) != bits) return kNone;
-        for (std::size_t i = place(hash); slots_[i] != kEmpty; i = (i + 1) & (slots_.size() - 1)) {
-            if (((slots_[i] ^ hash) & kTagMask) != 0) continue;
-            const auto symbol = static_cast<Symbol>(slots_[i]);
-            if (parts_[symbol].left == left && parts_[symbol].right == right) return symbol;
+        const std::uint64_t pair = pair_of(left, right);
+        for (std::size_t i = bucket(pair, slots_.size());; i = (i + kBucket) & (slots_.size() - 1)) {
+            const std::uint64_t* const slot = &slots_[i];
+            std::uint64_t symbol = kNone;
+            for (std::size_t j = 0; j < kBucket; ++j) {
+                symbol = slot[j] >> kSymbolBits == pair ? slot[j] & kSymbolMask : symbol;
+            }
+            // They are taken in order. A full bucket goes on in the next one.
+            if (slot[kBucket - 1] == kEmpty || symbol != kNone) return static_cast<Symbol>(symbol);
         }
-        return kNone;
     }
 
     Parts parts(Symbol symbol) const { return parts_[symbol]; }
@@ -74,20 +77,16 @@ public:
 
 private:
     static constexpr Symbol kNumBytes = 256;
-    static constexpr std::size_t kFilterBits = 16;  // for each merge
+    static constexpr std::size_t kMostEdges = 256;  // for each symbol, on average
+    static constexpr std::size_t kBucket = 4;
+    static constexpr int kSymbolBits = 21;  // three symbols are a number
+    static constexpr std::uint64_t kSymbolMask = (std::uint64_t{1} << kSymbolBits) - 1;
     static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
-    static constexpr std::uint64_t kTagMask = ~std::uint64_t{0} << 32;
 
-    static std::uint64_t hash_of(Symbol left, Symbol right) {
-        const std::uint64_t hash = (std::uint64_t{left} << 32 | right) * 0x9E3779B97F4A7C15u;
-        return hash ^ (hash >> 29);
-    }
-    std::size_t place(std::uint64_t hash) const { return static_cast<std::size_t>(hash) & (slots_.size() - 1); }
-    std::size_t filter_word(std::uint64_t hash) const {
-        return static_cast<std::size_t>(hash >> 12) & (filter_.size() - 1);
-    }
-    static std::uint64_t filter_bits(std::uint64_t hash) {
-        return std::uint64_t{1} << (hash & 63) | std::uint64_t{1} << (hash >> 6 & 63);
+    static std::uint64_t pair_of(Symbol left, Symbol right) { return std::uint64_t{left} << kSymbolBits | right; }
+    static std::size_t bucket(std::uint64_t pair, std::size_t num_slots) {
+        const std::uint64_t hash = pair * 0x9E3779B97F4A7C15u;
+        return static_cast<std::size_t>(hash >> 40) & (num_slots - kBucket);
     }
 
     struct Starts {
@@ -96,11 +95,10 @@ private:
     };
 
     std::span<const Parts> parts_;
-    std::span<const Symbol> edges_;   // one after the other, each down to a byte
-    std::span<const Starts> starts_;  // in edges_, of each symbol
-    std::span<const Symbol> of_bytes_;    // by pairs of bytes
-    std::span<const std::uint64_t> slots_;   // the upper half of the hash and the symbol; at most half of them in use
-    std::span<const std::uint64_t> filter_;  // two bits in a word for each merge
+    std::span<const Symbol> edges_;         // one after the other, each down to a byte
+    std::span<const Starts> starts_;        // in edges_, of each symbol
+    std::span<const Symbol> of_bytes_;      // by pairs of bytes
+    std::span<const std::uint64_t> slots_;  // pair and symbol; at most half of them in use
 };
 
 }  // namespace groundup

@@ -132,7 +132,7 @@ Speller::Speller(const std::vector<Token>& tokens, const std::vector<Merge>& mer
     Symbols symbols;
     if (!symbols.add_merges(merges)) return;
     BlockWriter block;
-    MergeIndex::build(symbols.parts(), block);
+    if (!MergeIndex::build(symbols.parts(), block)) return;
     BlockReader index(block.bytes());
     const MergeIndex merge_index(index);
     // Some merges can name parts that earlier merges always tear apart: their tokens are never made.
@@ -206,9 +206,14 @@ std::size_t Speller::join_pairs(std::string_view word, Symbol* symbols) const {
     }
     for (;;) {
         std::size_t place = 0;
-        for (std::size_t i = 1; i < size; ++i) place = joined[i] < joined[place] ? i : place;
-        if (joined[place] == MergeIndex::kNone) break;
-        const Symbol symbol = symbols[place] = joined[place];
+        Symbol symbol = joined[0];
+        for (std::size_t i = 1; i < size; ++i) {
+            const bool is_earlier = joined[i] < symbol;
+            place = is_earlier ? i : place;
+            symbol = is_earlier ? joined[i] : symbol;
+        }
+        if (symbol == MergeIndex::kNone) break;
+        symbols[place] = symbol;
         const std::size_t gone = next[place];
         const std::size_t after = next[gone];
         joined[gone] = MergeIndex::kNone;

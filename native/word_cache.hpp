@@ -35,7 +35,7 @@ public:
 
     // Room for so many words at once.
     void reserve(std::size_t num_words) {
-        if (words_.size() == 0) words_ = WordTable<Spelling>(std::bit_ceil(num_words * 3 / 2));
+        if (words_.size() == 0) words_ = WordTable<Spelling>(std::bit_ceil(num_words * 3 / 2 + kFirstSlots));
     }
     // Remembers the ids [first, last) of a word that is not there. Forgets everything first if it would pass the limit.
     const Spelling& insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,

@@ -13,26 +13,29 @@ from groundup.tokenizer.bpe import Tokenizer, train_bpe
 
 class Groundup(Encoder):
     calls: ClassVar = {
-        "encode": "Tokenizer.encode_to_array(str)",
-        "list": "Tokenizer.encode(str)",
-        "small": "Tokenizer.encode(str)",
-        "batch": "Tokenizer.encode_batch_to_arrays(list of str, num_threads=)",
+        "encode": "Tokenizer.encode_to_array(bytes)",
+        "list": "Tokenizer.encode(bytes)",
+        "small": "Tokenizer.encode_to_array(bytes)",
+        "batch": "Tokenizer.encode_batch_to_arrays(list of bytes, num_threads=)",
         "decode": "Tokenizer.decode_bytes(array)",
     }
 
     def __init__(self, folder: Path, threads: int) -> None:
         self._tokenizer, self._threads = Tokenizer.load(folder / "tokenizer.json"), threads
 
-    def encode(self, text: str) -> Any:
+    def prepare(self, text: str) -> bytes:
+        return text.encode()
+
+    def encode(self, text: bytes) -> Any:
         return self._tokenizer.encode_to_array(text)
 
-    def encode_list(self, text: str) -> list[int]:
+    def encode_list(self, text: bytes) -> list[int]:
         return self._tokenizer.encode(text)
 
-    def encode_small(self, text: str) -> list[int]:
-        return self._tokenizer.encode(text)
+    def encode_small(self, text: bytes) -> Any:
+        return self._tokenizer.encode_to_array(text)
 
-    def encode_batch(self, texts: list[str]) -> Any:
+    def encode_batch(self, texts: list[bytes]) -> Any:
         return self._tokenizer.encode_batch_to_arrays(texts, num_threads=self._threads)
 
     def decode(self, ids: Any) -> bytes:

@@ -311,3 +311,8 @@ def test_what_makes_no_vocabulary():
         Encoder([(b"a", 0)], [(b"a", b"a"), (b"a", b"")], [])
     with pytest.raises(ValueError, match="ids end at 4294967294"):
         Encoder([(b"a", 4294967295)], [], [])
+
+
+def test_a_long_text_that_no_vocabulary_covers_is_an_error():
+    with pytest.raises(ValueError, match="no token b'a'"):
+        Encoder([], [], []).encode("a" * 100_000, True)

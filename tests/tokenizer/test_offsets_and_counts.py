@@ -1,10 +1,13 @@
-"""Where ids lie in the text, how many there are, long texts in threads, rows of ids."""
+"""Where ids lie in the text, how many there are, long texts in threads, rows of ids, files."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundup.errors import TokenizerError
 from groundup.tokenizer.bpe import Tokenizer, train_bpe_from_iterator
+from groundup.tokenizer.vocabulary import make_vocabulary
 
 # Few merges, so that a character that is not ASCII is several ids.
 TOKENIZER = Tokenizer(*train_bpe_from_iterator(["the cat ate the hat"], 270, ["<|endoftext|>"]), ["<|endoftext|>"])
@@ -57,3 +60,70 @@ def test_a_count_says_how_many_ids_there_are():
 def test_rows_of_ids_are_decoded_one_by_one():
     texts = ["the cat", "", "é中"]
     assert TOKENIZER.decode_batch([TOKENIZER.encode(text) for text in texts]) == texts
+
+
+# ---- Files ----
+
+OWN_PATTERN = Tokenizer(TOKENIZER.vocab, TOKENIZER.merges, ["<|endoftext|>"], pattern=r"\w+|\W")
+
+
+@pytest.mark.parametrize("tokenizer", [TOKENIZER, OWN_PATTERN])
+@pytest.mark.parametrize("special", ["token", "text"])
+def test_a_file_becomes_the_ids_of_its_text(tmp_path, tokenizer, special):
+    text = "the cat\r\n  é中<|endoftext|>ate 😀\n\n" * 3000
+    (tmp_path / "text.txt").write_bytes(text.encode())
+    num_ids = tokenizer.encode_file(tmp_path / "text.txt", tmp_path / "ids.bin", special=special)
+    ids = np.fromfile(tmp_path / "ids.bin", dtype=np.uint16)
+    assert ids.tolist() == tokenizer.encode(text, special=special)
+    assert num_ids == len(ids)
+
+
+def test_an_empty_file_has_no_ids(tmp_path):
+    (tmp_path / "empty.txt").touch()
+    assert TOKENIZER.encode_file(tmp_path / "empty.txt", tmp_path / "ids.bin") == 0
+    assert (tmp_path / "ids.bin").read_bytes() == b""
+
+
+@pytest.mark.parametrize("tokenizer", [TOKENIZER, OWN_PATTERN])
+def test_a_file_that_is_not_utf8_leaves_nothing_behind(tmp_path, tokenizer):
+    (tmp_path / "text.txt").write_bytes(b"the cat \xff ate")
+    with pytest.raises(TokenizerError, match=r"text\.txt' is not UTF-8"):
+        tokenizer.encode_file(tmp_path / "text.txt", tmp_path / "ids.bin")
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        TOKENIZER.encode_file(tmp_path / "none.txt", tmp_path / "ids.bin")
+
+
+# ---- Text given in UTF-8 ----
+
+NORMALIZING = Tokenizer.from_vocabulary(
+    make_vocabulary(TOKENIZER.vocab, TOKENIZER.merges, ["<|endoftext|>"], normalization="NFC")
+)
+
+
+@pytest.mark.parametrize("tokenizer", [TOKENIZER, OWN_PATTERN, NORMALIZING])
+@given(texts=st.lists(st.text("thecaé\u0301中 \n", max_size=30), max_size=4))
+def test_bytes_have_the_ids_of_their_text(tokenizer, texts):
+    encoded = [text.encode() for text in texts]
+    rows = tokenizer.encode_batch(texts)
+    assert tokenizer.encode_batch(encoded) == rows
+    assert [ids.tolist() for ids in tokenizer.encode_batch_to_arrays(encoded)] == rows
+    for text, ids in zip(encoded, rows, strict=True):
+        assert tokenizer.encode(text) == ids
+        assert tokenizer.encode_to_array(text).tolist() == ids
+        assert tokenizer.count_tokens(text) == len(ids)
+
+
+@pytest.mark.parametrize("tokenizer", [TOKENIZER, OWN_PATTERN, NORMALIZING])
+@pytest.mark.parametrize("call", ["encode", "encode_to_array", "count_tokens"])
+def test_bytes_that_are_not_utf8_are_named_by_their_place(tokenizer, call):
+    with pytest.raises(TokenizerError, match="the text is not UTF-8: byte 0xff at byte offset 2"):
+        getattr(tokenizer, call)(b"th\xffe")
+
+
+def test_a_special_token_in_bytes_can_be_an_error():
+    with pytest.raises(TokenizerError, match="at character 2;"):
+        TOKENIZER.encode("éé<|endoftext|>".encode(), special="error")

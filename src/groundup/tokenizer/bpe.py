@@ -5,6 +5,7 @@ has the same algorithm to read. Learning a vocabulary is in `train.py`, files ar
 Importing this module loads neither numpy nor regex; they come with the calls that need them.
 """
 
+import itertools
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, SupportsIndex
 from groundup import _native
 from groundup.corpus import END_OF_TEXT
 from groundup.errors import TokenizerError
-from groundup.files import StrPath
+from groundup.files import StrPath, open_atomic
 from groundup.tokenizer.formats import (
     TOKENIZER_FILE,
     read_gpt2,
@@ -44,6 +45,8 @@ __all__ = [
     "train_bpe_from_counts",
     "train_bpe_from_iterator",
 ]
+
+Text = str | bytes  # bytes are UTF-8
 
 # What the spelling of a special token in a text is: the token, ordinary text, or an error.
 Special = Literal["token", "text", "error"]
@@ -141,26 +144,27 @@ class Tokenizer:
 
     def encode(
         self,
-        text: str,
+        text: Text,
         *,
         special: Special = "token",
         errors: Literal["strict", "replace"] = "strict",
         num_threads: int | None = 1,
     ) -> list[int]:
-        """The ids of a text.
+        """The ids of a text, given as str or in UTF-8, which spares a long str the way there.
 
         `special` says what the spelling of a special token is: the token, ordinary text (for text from
         strangers), or an error. A lone surrogate is an error that names its place, or with
         `errors="replace"` counts as U+FFFD. A text of megabytes can be shared out to threads (None: all
         processors); the ids are the same.
         """
-        if errors == "replace":
+        text = self._readable(text)
+        if errors == "replace" and isinstance(text, str):
             text = replace_surrogates(text)
-        elif errors != "strict":
+        elif errors not in ("strict", "replace"):
             raise TokenizerError(f"errors is {errors!r}; it must be 'strict' or 'replace'")
         recognise = self._recognise(special, [text])
         try:
-            if self._cut is None and (not self._normalizes or is_nfc(text)):
+            if isinstance(text, bytes) or not self._goes_by_segments([text]):
                 return self._encoder.encode(text, recognise, _checked_threads(num_threads))
             text.encode()  # a lone surrogate is to be named by its place in the text, not in its pre-token
             segments = self._splitters[recognise].split(text)
@@ -168,8 +172,11 @@ class Tokenizer:
         except ValueError as error:
             raise _explained(error, [text]) from error
 
-    def encode_to_array(self, text: str, *, special: Special = "token", num_threads: int | None = 1) -> "numpy.ndarray":
+    def encode_to_array(
+        self, text: Text, *, special: Special = "token", num_threads: int | None = 1
+    ) -> "numpy.ndarray":
         """The ids of a text, as `encode` gives them, as a 1-D array of type `dtype`."""
+        text = self._readable(text)
         if self._goes_by_segments([text]):
             import numpy
 
@@ -200,8 +207,9 @@ class Tokenizer:
         ids = self.encode(text, special=special)
         return ids, self._encoder.spans(text, ids, unit == "character")
 
-    def count_tokens(self, text: str, *, special: Special = "token", num_threads: int | None = 1) -> int:
+    def count_tokens(self, text: Text, *, special: Special = "token", num_threads: int | None = 1) -> int:
         """How many ids `encode` gives, in memory that does not grow with their number."""
+        text = self._readable(text)
         if self._goes_by_segments([text]):
             return len(self.encode(text, special=special))
         recognise = self._recognise(special, [text])
@@ -211,10 +219,10 @@ class Tokenizer:
             raise _explained(error, [text]) from error
 
     def encode_batch(
-        self, texts: Sequence[str], *, special: Special = "token", num_threads: int | None = None
+        self, texts: Sequence[Text], *, special: Special = "token", num_threads: int | None = None
     ) -> list[list[int]]:
         """The ids of each text, as `encode` gives them; in several threads, by default all processors'."""
-        texts = list(texts)
+        texts = [self._readable(text) for text in texts]
         if self._goes_by_segments(texts):
             return [self.encode(text, special=special) for text in texts]
         recognise = self._recognise(special, texts)
@@ -224,10 +232,10 @@ class Tokenizer:
             raise _explained(error, texts) from error
 
     def encode_batch_to_arrays(
-        self, texts: Sequence[str], *, special: Special = "token", num_threads: int | None = None
+        self, texts: Sequence[Text], *, special: Special = "token", num_threads: int | None = None
     ) -> "list[numpy.ndarray]":
         """As `encode_batch`, each text's ids a 1-D array of type `dtype`."""
-        texts = list(texts)
+        texts = [self._readable(text) for text in texts]
         if self._goes_by_segments(texts):
             return [self.encode_to_array(text, special=special) for text in texts]
         recognise = self._recognise(special, texts)
@@ -236,6 +244,49 @@ class Tokenizer:
             return list(to_arrays(texts, recognise, _checked_threads(num_threads)))
         except ValueError as error:
             raise _explained(error, texts) from error
+
+    def encode_file(
+        self,
+        path: StrPath,
+        out: StrPath,
+        *,
+        special: Literal["token", "text"] = "token",
+        num_threads: int | None = None,
+    ) -> int:
+        """Write the ids of a UTF-8 text file to `out`; how many there are. Memory does not grow with the file.
+
+        The ids stand one after the other as numbers of type `dtype`, little-endian, without a header: nanoGPT's
+        .bin, which `groundup.data` opens as a dataset. `out` is there whole or not at all. Raises TokenizerError,
+        which names the byte for text that is not UTF-8, and OSError for files.
+        """
+        recognise = self._recognise(special, [])
+        num_ids = 0
+        with open_atomic(out) as file:
+            for ids in self._iter_arrays(path, recognise, _checked_threads(num_threads)):
+                file.write(ids.astype(self.dtype.newbyteorder("<"), copy=False).data)
+                num_ids += len(ids)
+        return num_ids
+
+    def _iter_arrays(self, path: StrPath, recognise: bool, num_threads: int) -> "Iterator[numpy.ndarray]":
+        """The ids of a file, some megabytes of it at a time."""
+        try:
+            if self._cut is None and not self._normalizes:
+                parts = _native.FileIds(self._encoder, path, recognise, num_threads)
+                read = parts.next_16 if self._is_narrow else parts.next
+                while (ids := read()) is not None:
+                    yield ids
+                return
+            import numpy
+
+            with Path(path).open(encoding="utf-8", newline="") as file:
+                texts = iter(lambda: file.read(_STEP_CHARS), "")
+                ids = self.encode_iterable(texts, special="token" if recognise else "text")
+                while len(part := numpy.fromiter(itertools.islice(ids, _STEP_CHARS), dtype=self.dtype)):
+                    yield part
+        except UnicodeDecodeError as error:
+            raise TokenizerError(f"'{path}' is not UTF-8: {error.reason}") from error
+        except ValueError as error:
+            raise _explained(error, []) from error
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "token") -> Iterator[int]:
         """The ids of `"".join(iterable)`, one by one, without joining it.
@@ -276,9 +327,22 @@ class Tokenizer:
             raise _explained(error, []) from error
         yield from ids
 
-    def _goes_by_segments(self, texts: Sequence[str]) -> bool:
+    def _readable(self, text: Text) -> Text:
+        """The text as the core takes it, or as str where Python has to look into it."""
+        if isinstance(text, str) or (self._cut is None and not self._normalizes):
+            return text
+        try:
+            return text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise TokenizerError(
+                f"the text is not UTF-8: byte {text[error.start]:#04x} at byte offset {error.start}"
+            ) from error
+
+    def _goes_by_segments(self, texts: Sequence[Text]) -> bool:
         """Whether there is work for Python between special tokens: a pattern of your own, text to normalize."""
-        return self._cut is not None or (self._normalizes and not all(map(is_nfc, texts)))
+        if self._cut is not None:
+            return True
+        return self._normalizes and not all(isinstance(text, bytes) or is_nfc(text) for text in texts)
 
     def _encode_segment(self, text: str, is_special: bool) -> list[int]:
         """The ids of a special token, or of the text between two."""
@@ -389,7 +453,7 @@ class Tokenizer:
         special = ", ".join(self._vocabulary.special_tokens) or "none"
         return f"<Tokenizer: {len(self._vocabulary.tokens)} tokens, special: {special}>"
 
-    def _recognise(self, special: Special, texts: Sequence[str]) -> bool:
+    def _recognise(self, special: Special, texts: Sequence[Text]) -> bool:
         """Whether special tokens become ids of their own; refuses those in `texts` if they are an error."""
         if special not in ("token", "text", "error"):
             raise TokenizerError(f"special is {special!r}; it must be 'token', 'text' or 'error'")
@@ -398,14 +462,15 @@ class Tokenizer:
                 self._refuse_special(text)
         return special == "token"
 
-    def _refuse_special(self, text: str, offset: int = 0) -> None:
+    def _refuse_special(self, text: Text, offset: int = 0) -> None:
         try:
             found = self._encoder.find_special(text)
         except UnicodeEncodeError as error:
             raise surrogate_error(error, offset) from error
         if found is None:
             return
-        place = offset + len(text.encode()[: found[0]].decode())
+        encoded = text if isinstance(text, bytes) else text.encode()
+        place = offset + len(encoded[: found[0]].decode())
         token = self._vocabulary.tokens[found[1]].decode()
         raise TokenizerError(
             f"the text holds the special token {token!r} at character {place}; remove it, or say with special='token' "
@@ -423,7 +488,7 @@ def _checked_threads(num_threads: int | None) -> int:
     return num_threads or 0
 
 
-def _explained(error: ValueError, texts: Sequence[str], offset: int = 0) -> TokenizerError:
+def _explained(error: ValueError, texts: Sequence[Text], offset: int = 0) -> TokenizerError:
     """The error of the core as one of ours; it names the text if there are several."""
     if isinstance(error, TokenizerError):
         return error
