@@ -164,6 +164,11 @@ Speller::Speller(ZeroedArray<char> block) : block_(std::move(block)) {
     all_bytes_ = reader.next_text();
 }
 
+bool Speller::may_touch(char left, char right) const {
+    const std::size_t pair = byte_pair(left, right);
+    return (touching_[pair / 64] >> pair % 64 & 1) != 0;
+}
+
 template <class Places>
 std::size_t Speller::spell(std::string_view word, Symbol* symbols, Places& dead_ends) const {
     std::size_t size = 0;

@@ -58,10 +58,8 @@ private:
     // The 256 bytes, then the token of each merge: a symbol is younger than those it consists of.
     using Symbol = MergeIndex::Symbol;
 
-    bool may_touch(char left, char right) const {
-        const std::size_t pair = std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right);
-        return (touching_[pair / 64] >> pair % 64 & 1) != 0;
-    }
+    // Whether the two bytes stand side by side in some token: if not, no merge reaches across them.
+    bool may_touch(char left, char right) const;
     // Both write the symbols of the word to `symbols`, which has room for one a byte, and return how many
     // there are. Places is a set of places in the word.
     std::size_t join_pairs(std::string_view word, Symbol* symbols) const;

@@ -4,8 +4,8 @@
 
 namespace groundup {
 
-const Spelling& WordCache::insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
-                                  const TokenId* last) {
+void WordCache::insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
+                       const TokenId* last) {
     const std::size_t table_bytes = words_.is_full() ? words_.next_size_bytes() : words_.size_bytes();
     const bool is_large = table_bytes + many_ids_.capacity() * sizeof(TokenId) > limit_bytes_;
     if (is_large || many_ids_.size() > kMostManyIds) {
@@ -23,7 +23,6 @@ const Spelling& WordCache::insert(std::string_view word, const WordKey& key, std
     } else {
         spelling.ids[0] = static_cast<TokenId>(place);
     }
-    return spelling;
 }
 
 }  // namespace groundup

@@ -38,8 +38,7 @@ public:
         if (words_.size() == 0) words_ = WordTable<Spelling>(std::bit_ceil(num_words * 3 / 2 + kFirstSlots));
     }
     // Remembers the ids [first, last) of a word that is not there. Forgets everything first if it would pass the limit.
-    const Spelling& insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first,
-                           const TokenId* last);
+    void insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first, const TokenId* last);
 
     bool is_prepared = false;  // whether Encoder::prepare has seen it
 

@@ -32,7 +32,6 @@ public:
 
     // Of this window, after next():
     std::size_t window_begin() const { return begin_; }
-    std::size_t window_end() const { return end_; }
     // Bit i of block b: a word begins at window_begin() + 64 b + i.
     const std::array<std::uint64_t, kBlocksPerWindow>& starts() const { return starts_; }
 

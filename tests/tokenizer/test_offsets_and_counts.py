@@ -92,6 +92,13 @@ def test_a_file_that_is_not_utf8_leaves_nothing_behind(tmp_path, tokenizer):
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
 
+def test_special_tokens_of_a_file_are_tokens_or_text(tmp_path):
+    with pytest.raises(Exception, match="special") as caught:
+        TOKENIZER.encode_file(tmp_path / "text.txt", tmp_path / "ids.bin", special="error")  # type: ignore[arg-type]
+    # The type checks, which run under test only, may be the first to see it.
+    assert caught.type.__name__ in ("TokenizerError", "TypeCheckError")
+
+
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError):
         TOKENIZER.encode_file(tmp_path / "none.txt", tmp_path / "ids.bin")

@@ -208,7 +208,10 @@ class Tokenizer:
         return ids, self._encoder.spans(text, ids, unit == "character")
 
     def count_tokens(self, text: Text, *, special: Special = "token", num_threads: int | None = 1) -> int:
-        """How many ids `encode` gives, in memory that does not grow with their number."""
+        """How many ids `encode` gives.
+
+        The ids are not kept, unless the text has to be cut or normalized in Python (a pattern of your own, NFC).
+        """
         text = self._readable(text)
         if self._goes_by_segments([text]):
             return len(self.encode(text, special=special))
@@ -257,9 +260,11 @@ class Tokenizer:
 
         The ids stand one after the other as numbers of type `dtype`, little-endian, without a header: nanoGPT's
         .bin, which `groundup.data` opens as a dataset. `out` is there whole or not at all. Raises TokenizerError,
-        which names the byte for text that is not UTF-8, and OSError for files.
+        which names the file, for text that is not UTF-8, and OSError for files.
         """
-        recognise = self._recognise(special, [])
+        if special not in ("token", "text"):
+            raise TokenizerError(f"special is {special!r}; for a file it must be 'token' or 'text'")
+        recognise = special == "token"
         num_ids = 0
         with open_atomic(out) as file:
             for ids in self._iter_arrays(path, recognise, _checked_threads(num_threads)):
