@@ -13,7 +13,8 @@
 #include "pretokenize.hpp"
 #include "unicode.hpp"
 #include "text_chunks.hpp"
-#include "word_batches.hpp"
+#include "known_words.hpp"
+#include "word_windows.hpp"
 
 namespace groundup {
 
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::size_t kLongestCachedWord = 255;
 constexpr std::size_t kTextsPerTurn = 16;
-constexpr std::size_t kBytesPerId = 4;  // or more, in most texts
+constexpr std::size_t kBytesPerId = 3;  // or more, in most texts
 constexpr std::size_t kLongText = 1 << 16;
 
 std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
@@ -43,8 +44,9 @@ Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& mer
     if (!speller_.is_usable()) merger_.emplace(tokens, merges);
     if (ignore_merges) {
         for (const auto& [bytes, id] : tokens) {
-            const auto [place, is_new] = whole_words_.emplace(bytes, id);
-            if (!is_new) place->second = std::min(place->second, id);
+            if (bytes.empty()) continue;
+            const TokenId* const known = whole_words_.find(bytes);
+            if (known == nullptr || id < *known) whole_words_[bytes] = id;
         }
     }
     for (const Token& token : special_tokens) special_ids_.push_back(token.second);
@@ -138,15 +140,10 @@ Encoder::Lease::~Lease() {
     encoder_.idle_caches_.push_back(std::move(cache_));  // into reserved room: cannot throw
 }
 
-void Encoder::spell(std::string_view word, IdBuffer& ids) const {
-    if (!whole_words_.empty()) {
-        const auto whole = whole_words_.find(std::string(word));
-        if (whole != whole_words_.end()) {
-            ids.push_back(whole->second);
-            return;
-        }
-    }
-    if (merger_) {
+void Encoder::spell(std::string_view word, const WordKey& key, std::uint64_t hash, IdBuffer& ids) const {
+    if (const TokenId* const whole = whole_words_.find(word, key, hash)) {
+        ids.push_back(*whole);
+    } else if (merger_) {
         merger_->encode(word, ids);
     } else {
         speller_.encode(word, ids);
@@ -155,47 +152,88 @@ void Encoder::spell(std::string_view word, IdBuffer& ids) const {
 
 void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64_t hash, WordCache& cache,
                           IdBuffer& ids) const {
-    if (const Spelling* const known = cache.words().find(word, key, hash)) {
-        ids.append(cache.ids_of(*known), known->count);
+    if (const std::uint64_t known = cache.find(word, key, hash); known != 0) {
+        cache.append_ids(known, ids);
         return;
     }
     const std::size_t first = ids.size();
-    spell(word, ids);
-    if (word.size() <= kLongestCachedWord) cache.insert(word, key, hash, ids.begin() + first, ids.end());
+    spell(word, key, hash, ids);
+    if (word.size() <= kLongestCachedWord) cache.insert(word, key, hash, {ids.begin() + first, ids.end()});
+}
+
+void Encoder::learn(const WordWindows& words, KnownWords& known, WordCache& cache) const {
+    NewWords fresh;
+    for (std::size_t n = 0; n < known.num_open(); ++n) {
+        const KnownWords::Open& open = known.open(n);
+        const std::string_view word = words.word(open.number);
+        const std::uint64_t value = cache.find(word, open.key, open.hash);
+        known.set(open.number, value);
+        if (value != 0 || word.size() > Speller::kMostShort || merger_) continue;
+        if (whole_words_.find(word, open.key, open.hash) != nullptr) continue;
+        fresh.words[fresh.size] = word;
+        fresh.numbers[fresh.size++] = static_cast<std::uint32_t>(n);
+        if (fresh.size == fresh.words.size()) learn(fresh, known, cache);
+    }
+    if (fresh.size > 0) learn(fresh, known, cache);
+}
+
+void Encoder::learn(NewWords& fresh, KnownWords& known, WordCache& cache) const {
+    IdBuffer& ids = fresh.ids;
+    ids.clear();
+    std::array<std::uint32_t, Speller::kMostAtOnce> num_ids;
+    speller_.encode_short({fresh.words.data(), fresh.size}, ids, num_ids.data());
+    const TokenId* first = ids.begin();
+    for (std::size_t i = 0; i < fresh.size; ++i) {
+        const KnownWords::Open& open = known.open(fresh.numbers[i]);
+        // It may have come in since: the text has some words twice.
+        std::uint64_t value = cache.find(fresh.words[i], open.key, open.hash);
+        if (value == 0) value = cache.insert(fresh.words[i], open.key, open.hash, {first, num_ids[i]});
+        known.set(open.number, value);
+        first += num_ids[i];
+    }
+    fresh.size = 0;
 }
 
 void Encoder::encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache,
                               IdBuffer& ids) const {
-    WordBatches batches(pattern_, text, readable_end);
-    while (batches.next(cache.words())) {
-        // No word has more ids than bytes. One spelling more: a known one is written whole, whatever it holds.
-        const std::size_t most_ids = batches.num_bytes() + sizeof(Spelling) / sizeof(TokenId);
+    WordWindows words(pattern_, text, readable_end);
+    KnownWords known;
+    while (words.next()) {
+        cache.make_room();
+        known.look_up(words, cache);
+        learn(words, known, cache);
+        // No word has more ids than bytes. One id more: a value is always written as two.
+        const std::size_t most_ids = words.num_bytes() + 1;
         TokenId* out = ids.room_for(most_ids);
-        for (std::size_t i = 0; i < batches.size(); ++i) {
-            const Spelling* const known = cache.words().find_short(batches.key(i), batches.hash(i));
-            if (known != nullptr && known->is_inside()) {
-                std::memcpy(out, known, sizeof(Spelling));
-                out += known->count;
+        std::size_t done = 0;
+        for (std::size_t n = 0; n < known.num_open(); ++n) {
+            const KnownWords::Open& open = known.open(n);
+            const std::uint64_t value = known.value(open.number);
+            if (ShortSpelling::is_inside(value)) continue;
+            ids.advance_to(known.write(done, open.number, out));
+            done = open.number + 1;
+            if (value != 0) {
+                cache.append_ids(value, ids);
             } else {
-                ids.advance_to(out);
-                encode_word(batches.word(i), batches.key(i), batches.hash(i), cache, ids);
-                out = ids.room_for(most_ids);
+                encode_word(words.word(open.number), open.key, open.hash, cache, ids);
             }
+            out = ids.room_for(most_ids);
         }
-        ids.advance_to(out);
+        ids.advance_to(known.write(done, words.size(), out));
     }
 }
 
 void Encoder::prepare(WordCache& cache) const {
     cache.is_prepared = true;
-    if (!whole_words_.empty() || merger_) return;
-    cache.reserve(lengths_.size() * 2);
-    speller_.for_each_whole([&cache](std::string_view bytes, TokenId id) {
+    cache.reserve(lengths_.size());
+    const auto add = [&cache](std::string_view bytes, TokenId id) {
         if (bytes.size() > WordKey::kLongestShort) return;
         const WordKey key = WordKey::of(bytes);
         const std::uint64_t hash = key.hash();
-        if (cache.words().find_short(key, hash) == nullptr) cache.insert(bytes, key, hash, &id, &id + 1);
-    });
+        if (cache.find(bytes, key, hash) == 0) cache.insert(bytes, key, hash, {&id, 1});
+    };
+    whole_words_.for_each(add);
+    if (!merger_) speller_.for_each_whole(add);
 }
 
 void Encoder::encode_with(WordCache& cache, std::string_view text, bool recognise_special, IdBuffer& ids) const {
@@ -304,6 +342,7 @@ std::vector<IdBuffer> Encoder::encode_batch(const std::vector<std::string_view>&
 
 void Encoder::encode_words(const std::vector<std::string_view>& words, IdBuffer& ids) const {
     const Lease cache(*this);
+    (*cache).make_room();
     for (const std::string_view word : words) {
         if (word.empty()) continue;
         const WordKey key = WordKey::of(word);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "id_buffer.hpp"
+#include "known_words.hpp"
 #include "merger.hpp"
 #include "pattern.hpp"
 #include "special_tokens.hpp"
@@ -100,9 +101,19 @@ private:
     };
 
     // By the merges, without a look at the cache.
-    void spell(std::string_view word, IdBuffer& ids) const;
+    void spell(std::string_view word, const WordKey& key, std::uint64_t hash, IdBuffer& ids) const;
     void encode_word(std::string_view word, const WordKey& key, std::uint64_t hash, WordCache& cache,
                      IdBuffer& ids) const;
+    // Words that are to be spelled together.
+    struct NewWords {
+        std::size_t size = 0;
+        std::array<std::string_view, Speller::kMostAtOnce> words;
+        std::array<std::uint32_t, Speller::kMostAtOnce> numbers;  // among the open ones
+        IdBuffer ids;
+    };
+    // Gives the open words their values; short words that are new are spelled and put into the cache.
+    void learn(const WordWindows& words, KnownWords& known, WordCache& cache) const;
+    void learn(NewWords& fresh, KnownWords& known, WordCache& cache) const;
     // Text without special tokens, in which memory can be read up to readable_end.
     void encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache, IdBuffer& ids) const;
     // Puts the tokens into a new cache: for a long text that is quicker than to meet them one by one.
@@ -122,7 +133,7 @@ private:
     Pattern pattern_;
     Speller speller_;
     std::optional<Merger> merger_;  // where the speller cannot be used
-    std::unordered_map<std::string, TokenId> whole_words_;  // with ignore_merges
+    WordTable<TokenId> whole_words_;  // with ignore_merges
     SpecialTokens specials_;
     const SpecialTokens no_specials_{{}};  // where their spelling is ordinary text
     std::vector<TokenId> special_ids_;

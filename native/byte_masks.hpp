@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "look_up.hpp"
+
 namespace groundup {
 
 inline constexpr std::size_t kBlockBytes = 64;
@@ -49,6 +51,7 @@ struct InstructionSet {
     std::string_view name;
     MaskBytes mask_bytes;
     ListBits list_bits;
+    LookUp look_up;
 };
 
 // What this processor can run, the best first; "portable" is always the last.

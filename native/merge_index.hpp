@@ -19,6 +19,8 @@ class MergeIndex {
 public:
     using Symbol = std::uint32_t;
     static constexpr Symbol kNone = 0xFFFFFFFF;
+    static constexpr int kSymbolBits = 21;  // three symbols are a number
+    static constexpr Symbol kEdge = (Symbol{1} << kSymbolBits) - 1;  // no symbol: makes one with no other
 
     struct Parts {
         Symbol left;
@@ -58,9 +60,14 @@ public:
         return of_bytes_[std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right)];
     }
 
+    // Two symbols as one number.
+    static std::uint64_t pair_of(Symbol left, Symbol right) { return std::uint64_t{left} << kSymbolBits | right; }
+    // Brings what find(pair) reads into the processor's cache.
+    void prefetch(std::uint64_t pair) const { __builtin_prefetch(&slots_[bucket(pair, slots_.size())]); }
+
     // The symbol that the pair makes, or kNone.
-    Symbol find(Symbol left, Symbol right) const {
-        const std::uint64_t pair = pair_of(left, right);
+    Symbol find(Symbol left, Symbol right) const { return find(pair_of(left, right)); }
+    Symbol find(std::uint64_t pair) const {
         for (std::size_t i = bucket(pair, slots_.size());; i = (i + kBucket) & (slots_.size() - 1)) {
             const std::uint64_t* const slot = &slots_[i];
             std::uint64_t symbol = kNone;
@@ -79,11 +86,9 @@ private:
     static constexpr Symbol kNumBytes = 256;
     static constexpr std::size_t kMostEdges = 256;  // for each symbol, on average
     static constexpr std::size_t kBucket = 4;
-    static constexpr int kSymbolBits = 21;  // three symbols are a number
     static constexpr std::uint64_t kSymbolMask = (std::uint64_t{1} << kSymbolBits) - 1;
     static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
 
-    static std::uint64_t pair_of(Symbol left, Symbol right) { return std::uint64_t{left} << kSymbolBits | right; }
     static std::size_t bucket(std::uint64_t pair, std::size_t num_slots) {
         const std::uint64_t hash = pair * 0x9E3779B97F4A7C15u;
         return static_cast<std::size_t>(hash >> 40) & (num_slots - kBucket);

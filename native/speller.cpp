@@ -18,8 +18,6 @@ std::size_t byte_pair(char left, char right) {
     return std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right);
 }
 
-constexpr std::size_t kMostJoined = 16;  // bytes of a word that is short enough to look at all pairs for each merge
-
 // Places of a word that is not longer than a machine word has bits.
 class ShortPlaces {
 public:
@@ -197,45 +195,35 @@ std::size_t Speller::spell(std::string_view word, Symbol* symbols, Places& dead_
     }
 }
 
-// A symbol stays where its first byte is; the places of its other bytes hold nothing any more.
-std::size_t Speller::join_pairs(std::string_view word, Symbol* symbols) const {
-    const std::size_t size = word.size();
-    std::array<Symbol, kMostJoined + 1> joined;   // of the symbol here and the next one
-    std::array<std::uint8_t, kMostJoined + 1> next;  // place of the next symbol
-    std::array<std::uint8_t, kMostJoined + 1> before;
-    for (std::size_t i = 0; i < size; ++i) {
-        symbols[i] = static_cast<unsigned char>(word[i]);
-        joined[i] = i + 1 < size ? merges_.find_bytes(word[i], word[i + 1]) : MergeIndex::kNone;
-        next[i] = static_cast<std::uint8_t>(i + 1);
-        before[i + 1] = static_cast<std::uint8_t>(i);
+void Speller::encode_short(std::span<const std::string_view> words, IdBuffer& ids, std::uint32_t* num_ids) const {
+    std::array<PairJoiner, kMostAtOnce> joiners;
+    std::array<std::uint8_t, kMostAtOnce> active;
+    std::size_t num_active = words.size();
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        joiners[i].begin(merges_, words[i]);
+        active[i] = static_cast<std::uint8_t>(i);
     }
-    for (;;) {
-        std::size_t place = 0;
-        Symbol symbol = joined[0];
-        for (std::size_t i = 1; i < size; ++i) {
-            const bool is_earlier = joined[i] < symbol;
-            place = is_earlier ? i : place;
-            symbol = is_earlier ? joined[i] : symbol;
+    while (num_active > 0) {
+        std::size_t num_left = 0;
+        for (std::size_t n = 0; n < num_active; ++n) {
+            active[num_left] = active[n];
+            num_left += joiners[active[n]].join(merges_);
         }
-        if (symbol == MergeIndex::kNone) break;
-        symbols[place] = symbol;
-        const std::size_t gone = next[place];
-        const std::size_t after = next[gone];
-        joined[gone] = MergeIndex::kNone;
-        next[place] = static_cast<std::uint8_t>(after);
-        before[after] = static_cast<std::uint8_t>(place);
-        joined[place] = after < size ? merges_.find(symbol, symbols[after]) : MergeIndex::kNone;
-        if (place > 0) joined[before[place]] = merges_.find(symbols[before[place]], symbol);
+        num_active = num_left;
+        for (std::size_t n = 0; n < num_active; ++n) joiners[active[n]].look_up(merges_);
     }
-    std::size_t num_symbols = 0;
-    for (std::size_t i = 0; i < size; i = next[i]) symbols[num_symbols++] = symbols[i];
-    return num_symbols;
+    std::array<Symbol, kMostShort> symbols;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::size_t num_symbols = joiners[i].symbols(symbols.data());
+        append(symbols.data(), num_symbols, ids);
+        num_ids[i] = static_cast<std::uint32_t>(num_symbols);
+    }
 }
 
 void Speller::encode(std::string_view word, IdBuffer& ids) const {
-    if (word.size() <= kMostJoined) {
-        std::array<Symbol, kMostJoined> symbols;
-        append(symbols.data(), join_pairs(word, symbols.data()), ids);
+    if (word.size() <= kMostShort) {
+        std::uint32_t num_ids;
+        if (!word.empty()) encode_short({&word, 1}, ids, &num_ids);
     } else if (word.size() < ShortPlaces::kMost) {
         std::array<Symbol, ShortPlaces::kMost> symbols;
         ShortPlaces dead_ends;

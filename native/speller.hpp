@@ -21,6 +21,7 @@
 #include "id_buffer.hpp"
 #include "merge_index.hpp"
 #include "merger.hpp"
+#include "pair_joiner.hpp"
 #include "token_trie.hpp"
 #include "zeroed_array.hpp"
 
@@ -54,15 +55,20 @@ public:
     // Appends the ids of the word. Throws std::invalid_argument that names a token without an id.
     void encode(std::string_view word, IdBuffer& ids) const;
 
+    // The same for several words of at most kMostShort bytes, up to kMostAtOnce of them, which takes less time than one
+    // after the other; num_ids gets how many each has.
+    static constexpr std::size_t kMostShort = PairJoiner::kMostBytes;
+    static constexpr std::size_t kMostAtOnce = 16;
+    void encode_short(std::span<const std::string_view> words, IdBuffer& ids, std::uint32_t* num_ids) const;
+
 private:
     // The 256 bytes, then the token of each merge: a symbol is younger than those it consists of.
     using Symbol = MergeIndex::Symbol;
 
     // Whether the two bytes stand side by side in some token: if not, no merge reaches across them.
     bool may_touch(char left, char right) const;
-    // Both write the symbols of the word to `symbols`, which has room for one a byte, and return how many
-    // there are. Places is a set of places in the word.
-    std::size_t join_pairs(std::string_view word, Symbol* symbols) const;
+    // Writes the symbols of the word to `symbols`, which has room for one a byte, and returns how many there are.
+    // Places is a set of places in the word.
     template <class Places>
     std::size_t spell(std::string_view word, Symbol* symbols, Places& dead_ends) const;
     void append(const Symbol* symbols, std::size_t num_symbols, IdBuffer& ids) const;

@@ -1,52 +1,54 @@
 // The ids of words met before, in bounded memory.
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "id_buffer.hpp"
+#include "short_words.hpp"
 #include "word_key.hpp"
 #include "word_table.hpp"
 
 namespace groundup {
 
-// What a word is spelled with: up to three ids here, more of them elsewhere.
-struct Spelling {
-    static constexpr std::uint32_t kMostInside = 3;
-    std::array<TokenId, kMostInside> ids;  // with more: the first is their place
-    std::uint32_t count;
-
-    bool is_inside() const { return count <= kMostInside; }
-};
-
 class WordCache {
 public:
     explicit WordCache(std::size_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-    WordTable<Spelling>& words() { return words_; }
+    // Most words are in here.
+    const ShortWords& short_words() const { return short_words_; }
+    // Brings the place of one that is not into the processor's cache.
+    void prefetch(std::uint64_t hash) const { long_words_.prefetch(hash); }
 
-    const TokenId* ids_of(const Spelling& spelling) const {
-        return spelling.is_inside() ? spelling.ids.data() : many_ids_.data() + spelling.ids[0];
-    }
+    // What is known of any word (see ShortSpelling); 0 for a new one. `hash` is that of `key`.
+    std::uint64_t find(std::string_view word, const WordKey& key, std::uint64_t hash) const;
+    void append_ids(std::uint64_t value, IdBuffer& ids) const;
 
+    // Remembers the ids of a word that is not there; its value.
+    std::uint64_t insert(std::string_view word, const WordKey& key, std::uint64_t hash, std::span<const TokenId> ids);
+
+    // Forgets everything if the next few thousand words would pass the limit. Values from before mean nothing then.
+    void make_room();
     // Room for so many words at once.
-    void reserve(std::size_t num_words) {
-        if (words_.size() == 0) words_ = WordTable<Spelling>(std::bit_ceil(num_words * 3 / 2 + kFirstSlots));
-    }
-    // Remembers the ids [first, last) of a word that is not there. Forgets everything first if it would pass the limit.
-    void insert(std::string_view word, const WordKey& key, std::uint64_t hash, const TokenId* first, const TokenId* last);
+    void reserve(std::size_t num_words) { short_words_ = ShortWords(num_words); }
 
     bool is_prepared = false;  // whether Encoder::prepare has seen it
 
 private:
-    static constexpr std::size_t kFirstSlots = 4096;
-    static constexpr std::size_t kMostManyIds = 0xFFFF0000;  // their places have 32 bits
+    static constexpr std::size_t kFirstWords = 4096;
+    static constexpr std::size_t kMostManyIds = 0xF0000000;  // their places have 32 bits
 
-    WordTable<Spelling> words_{kFirstSlots};
+    struct alignas(16) Spelling {  // a slot is then half a line
+        std::uint64_t value;
+    };
+
+    std::uint64_t value_of(std::span<const TokenId> ids);
+
+    ShortWords short_words_{kFirstWords};
+    WordTable<Spelling> long_words_{kFirstWords};  // and those that found no room in their line
     std::vector<TokenId> many_ids_;
     std::size_t limit_bytes_;
 };

@@ -19,7 +19,7 @@
 
 namespace groundup {
 
-inline constexpr std::size_t kBlocksPerWindow = 16;
+inline constexpr std::size_t kBlocksPerWindow = 64;
 inline constexpr std::size_t kWindowBytes = kBlocksPerWindow * kBlockBytes;
 
 // Goes through a text (valid UTF-8, which it does not own) in windows of kWindowBytes.

@@ -43,6 +43,10 @@ public:
         Slot& slot = slots_[find_slot(word, key, hash)];
         return slot.high == 0 ? nullptr : &slot.value;
     }
+    const Value* find(std::string_view word, const WordKey& key, std::uint64_t hash) const {
+        const Slot& slot = slots_[find_slot(word, key, hash)];
+        return slot.high == 0 ? nullptr : &slot.value;
+    }
     Value* find(std::string_view word) {
         const WordKey key = WordKey::of(word);
         return find(word, key, key.hash());
