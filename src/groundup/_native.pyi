@@ -1,4 +1,4 @@
-"""The C++ core as Python sees it (native/bindings.cpp): counting, training, encoding, decoding.
+"""The C++ core as Python sees it (native/bindings*.cpp): counting, training, encoding, decoding.
 
 Text is `str` or UTF-8 `bytes`. Bad input raises ValueError (`groundup.tokenizer` turns it into
 TokenizerError), a file that cannot be read OSError, too little memory MemoryError. `num_threads` 0 means
