@@ -23,7 +23,6 @@ using namespace nb::literals;
 namespace {
 
 using Ids = IdBuffer;
-using IdArray = nb::ndarray<nb::numpy, TokenId, nb::ndim<1>>;
 
 std::vector<Token> to_tokens(const std::vector<std::pair<nb::bytes, TokenId>>& items) {
     std::vector<Token> tokens;
@@ -78,29 +77,29 @@ nb::list to_list(const Ids& ids) {
     return ready.list(ids);
 }
 
-IdArray to_array(Ids&& ids) {
+template <class Id>
+nb::ndarray<nb::numpy, Id, nb::ndim<1>> to_array(BasicIdBuffer<Id>&& ids) {
     const std::size_t size = ids.size();
-    TokenId* const data = ids.release();
+    Id* const data = ids.release();
     const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    return IdArray(data, {size}, owner);
+    return {data, {size}, owner};
 }
 
-Ids encode(const Encoder& encoder, nb::handle text, bool special, std::size_t num_threads) {
+template <class Id>
+BasicIdBuffer<Id> encode(const Encoder& encoder, nb::handle text, bool special, std::size_t num_threads) {
     const std::string_view bytes = text_view(text);
     return without_gil(bytes.size() > kShortText, [&] {
-        Ids ids;
+        BasicIdBuffer<Id> ids;
         encoder.encode(bytes, special, num_threads, check_signals, ids);
         return ids;
     });
 }
 
 // The same ids as numbers of 16 bits.
-nb::ndarray<nb::numpy, std::uint16_t, nb::ndim<1>> to_array_16(const Ids& ids) {
-    auto* const data = static_cast<std::uint16_t*>(std::malloc(ids.size() * sizeof(std::uint16_t) + 1));
-    if (data == nullptr) throw std::bad_alloc();
-    std::copy(ids.begin(), ids.end(), data);
-    const nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-    return {data, {ids.size()}, owner};
+BasicIdBuffer<std::uint16_t> narrow(const Ids& ids) {
+    BasicIdBuffer<std::uint16_t> narrow_ids;
+    narrow_ids.append(ids.data(), ids.size());
+    return narrow_ids;
 }
 
 std::vector<Ids> encode_batch(const Encoder& encoder, const nb::list& texts, bool special, std::size_t num_threads) {
@@ -218,16 +217,17 @@ public:
                   nb::cast<const Encoder&>(encoder_).special_tokens(special)) {}
 
     // The ids that come next; nothing at the end of the file.
-    std::optional<Ids> next() {
+    template <class Id>
+    std::optional<BasicIdBuffer<Id>> next() {
         const auto& encoder = nb::cast<const Encoder&>(encoder_);
-        return without_gil(true, [&]() -> std::optional<Ids> {
+        return without_gil(true, [&]() -> std::optional<BasicIdBuffer<Id>> {
             if (!chunks_.next(chunk_)) return std::nullopt;
             const std::size_t invalid = find_invalid_utf8(chunk_.text);
             if (invalid != kNowhere) {
                 throw std::invalid_argument(
                     invalid_utf8_message("'" + path_ + "'", chunk_.text[invalid], chunk_.offset + invalid));
             }
-            Ids ids;
+            BasicIdBuffer<Id> ids;
             encoder.encode(chunk_.text, special_, num_threads_, check_signals, ids);
             return ids;
         });
@@ -244,6 +244,12 @@ private:
     Chunk chunk_;
 };
 
+template <class Id>
+nb::object next_array(FileIds& file) {
+    std::optional<BasicIdBuffer<Id>> ids = file.next<Id>();
+    return ids ? nb::cast(to_array(std::move(*ids))) : nb::none();
+}
+
 }  // namespace
 
 void bind_encoding(nb::module_& module) {
@@ -259,17 +265,17 @@ void bind_encoding(nb::module_& module) {
              "ignore_merges"_a = false, "pattern"_a = "gpt2")
         .def("encode",
              [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
-                 return to_list(encode(self, text, special, num_threads));
+                 return to_list(encode<TokenId>(self, text, special, num_threads));
              },
              "text"_a, "special"_a, "num_threads"_a = 1)
         .def("encode_array",
              [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
-                 return to_array(encode(self, text, special, num_threads));
+                 return to_array(encode<TokenId>(self, text, special, num_threads));
              },
              "text"_a, "special"_a, "num_threads"_a = 1)
         .def("encode_array_16",
              [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
-                 return to_array_16(encode(self, text, special, num_threads));
+                 return to_array(encode<std::uint16_t>(self, text, special, num_threads));
              },
              "text"_a, "special"_a, "num_threads"_a = 1)
         .def("count_tokens",
@@ -301,7 +307,7 @@ void bind_encoding(nb::module_& module) {
              [](const Encoder& self, const nb::list& texts, bool special, std::size_t num_threads) {
                  nb::list arrays;
                  for (const Ids& ids : encode_batch(self, texts, special, num_threads)) {
-                     arrays.append(nb::cast(to_array_16(ids)));
+                     arrays.append(nb::cast(to_array(narrow(ids))));
                  }
                  return arrays;
              },
@@ -334,15 +340,8 @@ void bind_encoding(nb::module_& module) {
                  new (self) FileIds(std::move(encoder), name, special, num_threads);
              },
              "encoder"_a, "path"_a, "special"_a, "num_threads"_a = 0)
-        .def("next",
-             [](FileIds& self) -> nb::object {
-                 std::optional<Ids> ids = self.next();
-                 return ids ? nb::cast(to_array(std::move(*ids))) : nb::none();
-             })
-        .def("next_16", [](FileIds& self) -> nb::object {
-            const std::optional<Ids> ids = self.next();
-            return ids ? nb::cast(to_array_16(*ids)) : nb::none();
-        });
+        .def("next", &next_array<TokenId>)
+        .def("next_16", &next_array<std::uint16_t>);
     nb::class_<Stream>(module, "Stream").def("push", &Stream::push, "text"_a).def("finish", &Stream::finish);
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "errors.hpp"
@@ -24,6 +25,7 @@ constexpr std::size_t kLongestCachedWord = 255;
 constexpr std::size_t kTextsPerTurn = 16;
 constexpr std::size_t kBytesPerId = 3;  // or more, in most texts
 constexpr std::size_t kLongText = 1 << 16;
+constexpr std::size_t kNarrowChunkBytes = 1 << 16;
 
 std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
     std::vector<std::string> bytes;
@@ -161,34 +163,33 @@ void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64
     if (word.size() <= kLongestCachedWord) cache.insert(word, key, hash, {ids.begin() + first, ids.end()});
 }
 
-void Encoder::learn(const WordWindows& words, KnownWords& known, WordCache& cache) const {
-    NewWords fresh;
+void Encoder::learn(const WordWindows& words, KnownWords& known, NewWords& fresh, WordCache& cache) const {
     for (std::size_t n = 0; n < known.num_open(); ++n) {
         const KnownWords::Open& open = known.open(n);
         const std::string_view word = words.word(open.number);
         const std::uint64_t value = cache.find(word, open.key, open.hash);
         known.set(open.number, value);
-        if (value != 0 || word.size() > Speller::kMostShort || merger_) continue;
+        if (value != 0 || word.size() > ShortWord::kMostBytes || merger_) continue;
         if (whole_words_.find(word, open.key, open.hash) != nullptr) continue;
-        fresh.words[fresh.size] = word;
+        const auto is_same = [&](std::uint32_t other) { return known.open(other).key == open.key; };
+        if (std::any_of(fresh.numbers.data(), fresh.numbers.data() + fresh.size, is_same)) continue;
+        fresh.words[fresh.size].bytes = word.data();
+        fresh.words[fresh.size].num_bytes = word.size();
         fresh.numbers[fresh.size++] = static_cast<std::uint32_t>(n);
-        if (fresh.size == fresh.words.size()) learn(fresh, known, cache);
+        if (fresh.size == fresh.words.size()) learn(known, fresh, cache);
     }
-    if (fresh.size > 0) learn(fresh, known, cache);
+    if (fresh.size > 0) learn(known, fresh, cache);
 }
 
-void Encoder::learn(NewWords& fresh, KnownWords& known, WordCache& cache) const {
-    IdBuffer& ids = fresh.ids;
-    ids.clear();
-    std::array<std::uint32_t, Speller::kMostAtOnce> num_ids;
-    speller_.encode_short({fresh.words.data(), fresh.size}, ids, num_ids.data());
-    const TokenId* first = ids.begin();
+void Encoder::learn(KnownWords& known, NewWords& fresh, WordCache& cache) const {
+    std::array<std::uint32_t, kMostAtOnce> num_ids;
+    fresh.ids.clear();
+    speller_.encode_short(fresh.words.data(), fresh.size, fresh.ids, num_ids.data());
+    const TokenId* first = fresh.ids.begin();
     for (std::size_t i = 0; i < fresh.size; ++i) {
         const KnownWords::Open& open = known.open(fresh.numbers[i]);
-        // It may have come in since: the text has some words twice.
-        std::uint64_t value = cache.find(fresh.words[i], open.key, open.hash);
-        if (value == 0) value = cache.insert(fresh.words[i], open.key, open.hash, {first, num_ids[i]});
-        known.set(open.number, value);
+        const ShortWord& word = fresh.words[i];
+        known.set(open.number, cache.insert({word.bytes, word.num_bytes}, open.key, open.hash, {first, num_ids[i]}));
         first += num_ids[i];
     }
     fresh.size = 0;
@@ -198,10 +199,11 @@ void Encoder::encode_ordinary(std::string_view text, const char* readable_end, W
                               IdBuffer& ids) const {
     WordWindows words(pattern_, text, readable_end);
     KnownWords known;
+    NewWords fresh;
     while (words.next()) {
         cache.make_room();
         known.look_up(words, cache);
-        learn(words, known, cache);
+        learn(words, known, fresh, cache);
         // No word has more ids than bytes. One id more: a value is always written as two.
         const std::size_t most_ids = words.num_bytes() + 1;
         TokenId* out = ids.room_for(most_ids);
@@ -223,21 +225,19 @@ void Encoder::encode_ordinary(std::string_view text, const char* readable_end, W
     }
 }
 
-void Encoder::prepare(WordCache& cache) const {
+void Encoder::prepare(WordCache& cache, std::size_t num_bytes) const {
+    if (cache.is_prepared || num_bytes < kLongText) return;
     cache.is_prepared = true;
     cache.reserve(lengths_.size());
     const auto add = [&cache](std::string_view bytes, TokenId id) {
-        if (bytes.size() > WordKey::kLongestShort) return;
-        const WordKey key = WordKey::of(bytes);
-        const std::uint64_t hash = key.hash();
-        if (cache.find(bytes, key, hash) == 0) cache.insert(bytes, key, hash, {&id, 1});
+        if (bytes.size() <= WordKey::kLongestShort) cache.insert_token(bytes, id);
     };
     whole_words_.for_each(add);
     if (!merger_) speller_.for_each_whole(add);
 }
 
 void Encoder::encode_with(WordCache& cache, std::string_view text, bool recognise_special, IdBuffer& ids) const {
-    if (!cache.is_prepared && text.size() >= kLongText) prepare(cache);
+    prepare(cache, text.size());
     const char* const end = text.data() + text.size();
     std::size_t begin = 0;
     while (recognise_special) {
@@ -278,17 +278,27 @@ std::size_t Encoder::threads_for(std::size_t num_bytes, std::size_t num_threads)
     return std::min(num_threads, num_bytes / kDefaultChunkBytes + 1);
 }
 
+template <class Id>
 void Encoder::encode(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check,
-                     IdBuffer& ids) const {
+                     BasicIdBuffer<Id>& ids) const {
     num_threads = threads_for(text.size(), num_threads);
     if (num_threads == 1) {
-        // Chunk after chunk, each to where it belongs.
+        // Chunk after chunk, each to where it belongs; narrow ids by way of a small buffer that stays in the caches.
+        constexpr bool kIsNarrow = !std::is_same_v<Id, TokenId>;
         const Lease cache(*this);
+        prepare(*cache, text.size());
         ids.room_for(text.size() / kBytesPerId);
         const SpecialTokens& specials = special_tokens(recognise_special);
-        TextChunks reader(pattern_, text, kDefaultChunkBytes, specials);
+        TextChunks reader(pattern_, text, kIsNarrow ? kNarrowChunkBytes : kDefaultChunkBytes, specials);
+        IdBuffer wide;
         for (Chunk chunk; reader.next(chunk);) {
-            encode_with(*cache, chunk.text, recognise_special, ids);
+            if constexpr (kIsNarrow) {
+                encode_with(*cache, chunk.text, recognise_special, wide);
+                ids.append(wide.data(), wide.size());
+                wide.clear();
+            } else {
+                encode_with(*cache, chunk.text, recognise_special, ids);
+            }
             if (check) check();
         }
         return;
@@ -307,6 +317,9 @@ void Encoder::encode(std::string_view text, bool recognise_special, std::size_t 
         part = IdBuffer();
     }
 }
+
+template void Encoder::encode(std::string_view, bool, std::size_t, const Check&, BasicIdBuffer<std::uint16_t>&) const;
+template void Encoder::encode(std::string_view, bool, std::size_t, const Check&, IdBuffer&) const;
 
 std::size_t Encoder::count(std::string_view text, bool recognise_special, std::size_t num_threads,
                            const Check& check) const {

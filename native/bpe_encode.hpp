@@ -56,8 +56,10 @@ public:
     // recognise_special: special tokens become their ids; otherwise their spelling is ordinary text.
     // A long text is cut into chunks, which the threads share; num_threads 0: all processors. `check` is called now
     // and then in the calling thread and may throw to stop.
+    // Id: TokenId, or uint16 if all ids are small enough.
+    template <class Id>
     void encode(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check,
-                IdBuffer& ids) const;
+                BasicIdBuffer<Id>& ids) const;
     // How many ids the text has. They are not kept, so this needs no memory for them.
     std::size_t count(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check) const;
     // One list for each text; the texts are shared out to the threads.
@@ -107,17 +109,17 @@ private:
     // Words that are to be spelled together.
     struct NewWords {
         std::size_t size = 0;
-        std::array<std::string_view, Speller::kMostAtOnce> words;
-        std::array<std::uint32_t, Speller::kMostAtOnce> numbers;  // among the open ones
+        std::array<ShortWord, kMostAtOnce> words;
+        std::array<std::uint32_t, kMostAtOnce> numbers;  // among the open ones
         IdBuffer ids;
     };
     // Gives the open words their values; short words that are new are spelled and put into the cache.
-    void learn(const WordWindows& words, KnownWords& known, WordCache& cache) const;
-    void learn(NewWords& fresh, KnownWords& known, WordCache& cache) const;
+    void learn(const WordWindows& words, KnownWords& known, NewWords& fresh, WordCache& cache) const;
+    void learn(KnownWords& known, NewWords& fresh, WordCache& cache) const;
     // Text without special tokens, in which memory can be read up to readable_end.
     void encode_ordinary(std::string_view text, const char* readable_end, WordCache& cache, IdBuffer& ids) const;
-    // Puts the tokens into a new cache: for a long text that is quicker than to meet them one by one.
-    void prepare(WordCache& cache) const;
+    // Puts the tokens into a new cache, if the text is long: that is quicker than to meet them one by one.
+    void prepare(WordCache& cache, std::size_t num_bytes) const;
     void encode_with(WordCache& cache, std::string_view text, bool recognise_special, IdBuffer& ids) const;
     static std::size_t threads_for(std::size_t num_bytes, std::size_t num_threads);
     // Encodes a text in chunks; take(number of the chunk, its ids), one at a time but in any order.

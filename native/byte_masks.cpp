@@ -31,13 +31,13 @@ std::vector<InstructionSet> detect() {
     std::vector<InstructionSet> sets;
 #ifdef GROUNDUP_X86
     const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                          __builtin_cpu_supports("popcnt");
+                          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) {
-        sets.push_back({"avx512", mask_bytes_avx512, list_bits_avx2, look_up_avx2});
+        sets.push_back({"avx512", mask_bytes_avx512, list_bits_avx2, look_up_avx2, join_pairs_avx2});
     }
-    if (has_avx2) sets.push_back({"avx2", mask_bytes_avx2, list_bits_avx2, look_up_avx2});
+    if (has_avx2) sets.push_back({"avx2", mask_bytes_avx2, list_bits_avx2, look_up_avx2, join_pairs_avx2});
 #endif
-    sets.push_back({"portable", mask_bytes_portable, list_bits_portable, look_up_portable});
+    sets.push_back({"portable", mask_bytes_portable, list_bits_portable, look_up_portable, join_pairs_portable});
     return sets;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "join_pairs.hpp"
 #include "look_up.hpp"
 
 namespace groundup {
@@ -52,6 +53,7 @@ struct InstructionSet {
     MaskBytes mask_bytes;
     ListBits list_bits;
     LookUp look_up;
+    JoinPairs join_pairs;
 };
 
 // What this processor can run, the best first; "portable" is always the last.

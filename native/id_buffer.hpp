@@ -17,14 +17,16 @@ namespace groundup {
 
 using TokenId = std::uint32_t;
 
-class IdBuffer {
+// Id: TokenId, or a narrower number where all ids of a vocabulary are small.
+template <class Id>
+class BasicIdBuffer {
 public:
-    IdBuffer() = default;
-    IdBuffer(IdBuffer&& other) noexcept
+    BasicIdBuffer() = default;
+    BasicIdBuffer(BasicIdBuffer&& other) noexcept
         : data_(std::move(other.data_)),
           size_(std::exchange(other.size_, 0)),
           capacity_(std::exchange(other.capacity_, 0)) {}
-    IdBuffer& operator=(IdBuffer other) noexcept {
+    BasicIdBuffer& operator=(BasicIdBuffer other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(capacity_, other.capacity_);
@@ -32,32 +34,32 @@ public:
     }
 
     std::size_t size() const { return size_; }
-    const TokenId* data() const { return data_.get(); }
-    TokenId* data() { return data_.get(); }
-    const TokenId* begin() const { return data(); }
-    const TokenId* end() const { return data() + size_; }
-    TokenId operator[](std::size_t i) const { return data()[i]; }
+    const Id* data() const { return data_.get(); }
+    Id* data() { return data_.get(); }
+    const Id* begin() const { return data(); }
+    const Id* end() const { return data() + size_; }
+    Id operator[](std::size_t i) const { return data()[i]; }
 
     // Where the next ids go, with room for num_ids at least; advance_to says where they end. Throws std::bad_alloc.
-    TokenId* room_for(std::size_t num_ids) {
+    Id* room_for(std::size_t num_ids) {
         if (capacity_ - size_ < num_ids) grow(num_ids);
         return data_.get() + size_;
     }
-    void advance_to(const TokenId* end) { size_ = static_cast<std::size_t>(end - data_.get()); }
+    void advance_to(const Id* end) { size_ = static_cast<std::size_t>(end - data_.get()); }
 
-    void push_back(TokenId id) {
+    void push_back(Id id) {
         *room_for(1) = id;
         ++size_;
     }
     void append(const TokenId* ids, std::size_t num_ids) {
-        if (num_ids == 0) return;
-        std::memcpy(room_for(num_ids), ids, num_ids * sizeof(TokenId));
+        Id* const out = room_for(num_ids);
+        for (std::size_t i = 0; i < num_ids; ++i) out[i] = static_cast<Id>(ids[i]);
         size_ += num_ids;
     }
     void clear() { size_ = 0; }
 
     // Gives the memory away, cut down to what is used; release it by std::free.
-    TokenId* release() {
+    Id* release() {
         shrink();
         size_ = capacity_ = 0;
         return data_.release();
@@ -65,11 +67,11 @@ public:
 
 private:
     struct Free {
-        void operator()(TokenId* data) const { std::free(data); }
+        void operator()(Id* data) const { std::free(data); }
     };
 
     void resize(std::size_t capacity) {
-        const std::size_t num_bytes = capacity * sizeof(TokenId);
+        const std::size_t num_bytes = capacity * sizeof(Id);
         void* data = nullptr;
         if (num_bytes >= kHugePageBytes && size_ == 0) {
             // Fresh memory comes a page at a time: the fewer, the better.
@@ -83,7 +85,7 @@ private:
             if (data != nullptr) static_cast<void>(data_.release());
         }
         if (data == nullptr) throw std::bad_alloc();
-        data_.reset(static_cast<TokenId*>(data));
+        data_.reset(static_cast<Id*>(data));
         capacity_ = capacity;
     }
     void grow(std::size_t num_ids) { resize(capacity_ + capacity_ / 2 + num_ids); }
@@ -93,9 +95,11 @@ private:
 
     static constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-    std::unique_ptr<TokenId, Free> data_;
+    std::unique_ptr<Id, Free> data_;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
 };
+
+using IdBuffer = BasicIdBuffer<TokenId>;
 
 }  // namespace groundup

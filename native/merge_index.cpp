@@ -5,14 +5,14 @@ namespace groundup {
 bool MergeIndex::build(const std::vector<Parts>& parts, BlockWriter& block) {
     const std::size_t num_merges = parts.size() - kNumBytes;
     if (parts.size() >= kSymbolMask) return false;
-    std::vector<std::uint64_t> slots(std::bit_ceil(num_merges * 2 + kBucket), kEmpty);
+    std::vector<std::uint64_t> slots(std::bit_ceil(num_merges * 2 + kMergeBucket), kFreeSlot);
     std::vector<Symbol> of_bytes(std::size_t{kNumBytes} * kNumBytes, kNone);
     for (auto symbol = Symbol{kNumBytes}; symbol < parts.size(); ++symbol) {
         const auto [left, right] = parts[symbol];
         if (is_byte(left) && is_byte(right)) of_bytes[left << 8 | right] = symbol;
         const std::uint64_t pair = pair_of(left, right);
-        std::size_t i = bucket(pair, slots.size());
-        while (slots[i] != kEmpty) i = (i + 1) & (slots.size() - 1);
+        std::size_t i = bucket_of(pair, slots.size());
+        while (slots[i] != kFreeSlot) i = (i + 1) & (slots.size() - 1);
         slots[i] = pair << kSymbolBits | symbol;
     }
     std::vector<Symbol> edges;

@@ -12,15 +12,14 @@
 #include <vector>
 
 #include "block.hpp"
+#include "join_pairs.hpp"
 
 namespace groundup {
 
 class MergeIndex {
 public:
     using Symbol = std::uint32_t;
-    static constexpr Symbol kNone = 0xFFFFFFFF;
-    static constexpr int kSymbolBits = 21;  // three symbols are a number
-    static constexpr Symbol kEdge = (Symbol{1} << kSymbolBits) - 1;  // no symbol: makes one with no other
+    static constexpr Symbol kNone = kNoSymbol;
 
     struct Parts {
         Symbol left;
@@ -55,29 +54,22 @@ public:
         }
     }
 
-    // The symbol that two bytes make, or kNone: a plain table.
-    Symbol find_bytes(char left, char right) const {
-        return of_bytes_[std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right)];
-    }
-
-    // Two symbols as one number.
-    static std::uint64_t pair_of(Symbol left, Symbol right) { return std::uint64_t{left} << kSymbolBits | right; }
-    // Brings what find(pair) reads into the processor's cache.
-    void prefetch(std::uint64_t pair) const { __builtin_prefetch(&slots_[bucket(pair, slots_.size())]); }
-
     // The symbol that the pair makes, or kNone.
-    Symbol find(Symbol left, Symbol right) const { return find(pair_of(left, right)); }
-    Symbol find(std::uint64_t pair) const {
-        for (std::size_t i = bucket(pair, slots_.size());; i = (i + kBucket) & (slots_.size() - 1)) {
+    Symbol find(Symbol left, Symbol right) const {
+        const std::uint64_t pair = pair_of(left, right);
+        for (std::size_t i = bucket_of(pair, slots_.size());; i = (i + kMergeBucket) & (slots_.size() - 1)) {
             const std::uint64_t* const slot = &slots_[i];
             std::uint64_t symbol = kNone;
-            for (std::size_t j = 0; j < kBucket; ++j) {
+            for (std::size_t j = 0; j < kMergeBucket; ++j) {
                 symbol = slot[j] >> kSymbolBits == pair ? slot[j] & kSymbolMask : symbol;
             }
             // They are taken in order. A full bucket goes on in the next one.
-            if (slot[kBucket - 1] == kEmpty || symbol != kNone) return static_cast<Symbol>(symbol);
+            if (slot[kMergeBucket - 1] == kFreeSlot || symbol != kNone) return static_cast<Symbol>(symbol);
         }
     }
+
+    // The same for join_pairs.
+    MergeTables tables() const { return {slots_.data(), slots_.size(), of_bytes_.data()}; }
 
     Parts parts(Symbol symbol) const { return parts_[symbol]; }
     static bool is_byte(Symbol symbol) { return symbol < kNumBytes; }
@@ -85,14 +77,6 @@ public:
 private:
     static constexpr Symbol kNumBytes = 256;
     static constexpr std::size_t kMostEdges = 256;  // for each symbol, on average
-    static constexpr std::size_t kBucket = 4;
-    static constexpr std::uint64_t kSymbolMask = (std::uint64_t{1} << kSymbolBits) - 1;
-    static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
-
-    static std::size_t bucket(std::uint64_t pair, std::size_t num_slots) {
-        const std::uint64_t hash = pair * 0x9E3779B97F4A7C15u;
-        return static_cast<std::size_t>(hash >> 40) & (num_slots - kBucket);
-    }
 
     struct Starts {
         std::uint32_t left_edge;

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 #include "word_key.hpp"
 #include "zeroed_array.hpp"
@@ -46,18 +48,28 @@ struct ShortKey {
         return bytes & kMasks[row];
     }
     // 0 for a word that has no key.
-    static std::uint64_t of(const WordKey& key) {
-        const std::uint64_t length = key.high >> 56;
-        if (length > kLongest) return 0;
-        const std::uint64_t mask = kMasks[length];
-        const std::uint64_t zeros = (key.low - kOnes) & ~key.low & (kOnes << 7) & mask;
-        return zeros == 0 ? key.low : 0;
+    static std::uint64_t of(const WordKey& key) { return of_bytes(key.low, key.high >> 56); }
+    static std::uint64_t of(std::string_view word) {
+        std::uint64_t bytes = 0;
+        if (word.size() <= kLongest) std::memcpy(&bytes, word.data(), word.size());
+        return of_bytes(bytes, word.size());
     }
 
-    // Its upper bits are the good ones: those of a product depend on all bits.
-    [[gnu::always_inline]] static std::uint64_t hash(std::uint64_t key) { return key * 0x9E3779B97F4A7C15u; }
+    // 32 bits, of which the upper ones are the good ones. Each half of the key is multiplied by an odd number of its own:
+    // vectors have products of 32 bits.
+    static constexpr std::uint32_t kLowFactor = 0x9E3779B1u;
+    static constexpr std::uint32_t kHighFactor = 0x85EBCA77u;
+    [[gnu::always_inline]] static std::uint32_t hash(std::uint64_t key) {
+        return static_cast<std::uint32_t>(key) * kLowFactor ^ static_cast<std::uint32_t>(key >> 32) * kHighFactor;
+    }
 
 private:
+    static std::uint64_t of_bytes(std::uint64_t bytes, std::size_t length) {
+        if (length > kLongest) return 0;
+        const std::uint64_t zeros = (bytes - kOnes) & ~bytes & (kOnes << 7) & kMasks[length];
+        return zeros == 0 ? bytes : 0;
+    }
+
     static constexpr std::uint64_t kOnes = 0x0101010101010101u;
     static constexpr std::uint64_t kMasks[kLongest + 1] = {
         0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF};
@@ -66,9 +78,11 @@ private:
 // Lines in a row, a power of two of them.
 struct WordLines {
     const WordLine* first;
-    int hash_shift;
+    int hash_bits;  // as many as tell the lines apart, at least 1
 
-    [[gnu::always_inline]] const WordLine& of(std::uint64_t key) const { return first[ShortKey::hash(key) >> hash_shift]; }
+    [[gnu::always_inline]] const WordLine& of(std::uint64_t key) const {
+        return first[ShortKey::hash(key) >> (32 - hash_bits)];
+    }
 };
 
 class ShortWords {
@@ -76,7 +90,7 @@ public:
     // num_words: those that are sure to find room, more or less.
     explicit ShortWords(std::size_t num_words) : lines_(std::bit_ceil(num_words / kAimedPerLine + 2)) {}
 
-    WordLines lines() const { return {lines_.begin(), 64 - std::countr_zero(lines_.size())}; }
+    WordLines lines() const { return {lines_.begin(), std::countr_zero(lines_.size())}; }
 
     // The value of a key, or 0.
     std::uint64_t find(std::uint64_t key) const {

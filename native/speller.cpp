@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "byte_masks.hpp"
 #include "errors.hpp"
 #include "word_table.hpp"
 
@@ -195,35 +196,19 @@ std::size_t Speller::spell(std::string_view word, Symbol* symbols, Places& dead_
     }
 }
 
-void Speller::encode_short(std::span<const std::string_view> words, IdBuffer& ids, std::uint32_t* num_ids) const {
-    std::array<PairJoiner, kMostAtOnce> joiners;
-    std::array<std::uint8_t, kMostAtOnce> active;
-    std::size_t num_active = words.size();
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        joiners[i].begin(merges_, words[i]);
-        active[i] = static_cast<std::uint8_t>(i);
-    }
-    while (num_active > 0) {
-        std::size_t num_left = 0;
-        for (std::size_t n = 0; n < num_active; ++n) {
-            active[num_left] = active[n];
-            num_left += joiners[active[n]].join(merges_);
-        }
-        num_active = num_left;
-        for (std::size_t n = 0; n < num_active; ++n) joiners[active[n]].look_up(merges_);
-    }
-    std::array<Symbol, kMostShort> symbols;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::size_t num_symbols = joiners[i].symbols(symbols.data());
-        append(symbols.data(), num_symbols, ids);
-        num_ids[i] = static_cast<std::uint32_t>(num_symbols);
+void Speller::encode_short(ShortWord* words, std::size_t num_words, IdBuffer& ids, std::uint32_t* num_ids) const {
+    instruction_set().join_pairs(merges_.tables(), words, num_words);
+    for (std::size_t i = 0; i < num_words; ++i) {
+        append(words[i].symbols, words[i].num_symbols, ids);
+        num_ids[i] = static_cast<std::uint32_t>(words[i].num_symbols);
     }
 }
 
 void Speller::encode(std::string_view word, IdBuffer& ids) const {
-    if (word.size() <= kMostShort) {
+    if (word.size() <= ShortWord::kMostBytes) {
+        ShortWord short_word{word.data(), word.size(), 0, {}};
         std::uint32_t num_ids;
-        if (!word.empty()) encode_short({&word, 1}, ids, &num_ids);
+        if (!word.empty()) encode_short(&short_word, 1, ids, &num_ids);
     } else if (word.size() < ShortPlaces::kMost) {
         std::array<Symbol, ShortPlaces::kMost> symbols;
         ShortPlaces dead_ends;

@@ -19,9 +19,9 @@
 #include "block.hpp"
 #include "bpe_train.hpp"
 #include "id_buffer.hpp"
+#include "join_pairs.hpp"
 #include "merge_index.hpp"
 #include "merger.hpp"
-#include "pair_joiner.hpp"
 #include "token_trie.hpp"
 #include "zeroed_array.hpp"
 
@@ -55,11 +55,9 @@ public:
     // Appends the ids of the word. Throws std::invalid_argument that names a token without an id.
     void encode(std::string_view word, IdBuffer& ids) const;
 
-    // The same for several words of at most kMostShort bytes, up to kMostAtOnce of them, which takes less time than one
-    // after the other; num_ids gets how many each has.
-    static constexpr std::size_t kMostShort = PairJoiner::kMostBytes;
-    static constexpr std::size_t kMostAtOnce = 16;
-    void encode_short(std::span<const std::string_view> words, IdBuffer& ids, std::uint32_t* num_ids) const;
+    // The same for several words of at most ShortWord::kMostBytes, which takes less time than one after the other;
+    // num_ids gets how many each has. The words' symbols are filled in.
+    void encode_short(ShortWord* words, std::size_t num_words, IdBuffer& ids, std::uint32_t* num_ids) const;
 
 private:
     // The 256 bytes, then the token of each merge: a symbol is younger than those it consists of.

@@ -1,3 +1,4 @@
+#include <array>
 #include <cstring>
 
 #include "unicode.hpp"
@@ -23,16 +24,23 @@ std::size_t valid_character(std::string_view text) {
 }
 
 std::size_t find_invalid_utf8(std::string_view text) {
+    constexpr std::uint64_t kTopBits = 0x8080808080808080u;
     std::size_t i = 0;
     while (i < text.size()) {
-        std::uint64_t eight_bytes = 0;
-        if (i + sizeof eight_bytes <= text.size()) {
-            std::memcpy(&eight_bytes, text.data() + i, sizeof eight_bytes);
-            if ((eight_bytes & 0x8080808080808080u) == 0) {
-                i += sizeof eight_bytes;
-                continue;
-            }
+        // ASCII in large steps, what follows it in small ones.
+        std::array<std::uint64_t, 4> step;
+        while (text.size() - i >= sizeof step) {
+            std::memcpy(step.data(), text.data() + i, sizeof step);
+            if (((step[0] | step[1] | step[2] | step[3]) & kTopBits) != 0) break;
+            i += sizeof step;
         }
+        std::uint64_t eight_bytes = kTopBits;
+        while (text.size() - i >= sizeof eight_bytes) {
+            std::memcpy(&eight_bytes, text.data() + i, sizeof eight_bytes);
+            if ((eight_bytes & kTopBits) != 0) break;
+            i += sizeof eight_bytes;
+        }
+        if (i == text.size()) break;
         const std::size_t length = valid_character(text.substr(i));
         if (length == 0) return i;
         i += length;

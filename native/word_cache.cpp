@@ -38,6 +38,15 @@ std::uint64_t WordCache::insert(std::string_view word, const WordKey& key, std::
     return value;
 }
 
+void WordCache::insert_token(std::string_view bytes, TokenId id) {
+    const std::uint64_t value = ShortSpelling::kInside | id;
+    if (const std::uint64_t short_key = ShortKey::of(bytes); short_key != 0) {
+        if (short_words_.find(short_key) != 0 || short_words_.insert(short_key, value)) return;
+    }
+    Spelling& spelling = long_words_[bytes];
+    if (spelling.value == 0) spelling.value = value;
+}
+
 std::uint64_t WordCache::value_of(std::span<const TokenId> ids) {
     if (ids.size() == 1) return ShortSpelling::kInside | ids[0];
     if (ids.size() == 2 && ids[1] <= kMostSecondId) {

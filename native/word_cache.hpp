@@ -30,6 +30,9 @@ public:
     // Remembers the ids of a word that is not there; its value.
     std::uint64_t insert(std::string_view word, const WordKey& key, std::uint64_t hash, std::span<const TokenId> ids);
 
+    // Remembers a word that is one token. If it is there already, that stays.
+    void insert_token(std::string_view bytes, TokenId id);
+
     // Forgets everything if the next few thousand words would pass the limit. Values from before mean nothing then.
     void make_room();
     // Room for so many words at once.
