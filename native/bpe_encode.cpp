@@ -164,14 +164,14 @@ void Encoder::encode_word(std::string_view word, const WordKey& key, std::uint64
 }
 
 void Encoder::learn(const WordWindows& words, KnownWords& known, NewWords& fresh, WordCache& cache) const {
-    for (std::size_t n = 0; n < known.num_open(); ++n) {
-        const KnownWords::Open& open = known.open(n);
-        const std::string_view word = words.word(open.number);
-        const std::uint64_t value = cache.find(word, open.key, open.hash);
-        known.set(open.number, value);
+    for (std::size_t n = 0; n < known.num_unknown(); ++n) {
+        const KnownWords::Unknown& unknown = known.unknown(n);
+        const std::string_view word = words.word(unknown.number);
+        const std::uint64_t value = cache.find(word, unknown.key, unknown.hash);
+        known.set(unknown.number, value);
         if (value != 0 || word.size() > ShortWord::kMostBytes || merger_) continue;
-        if (whole_words_.find(word, open.key, open.hash) != nullptr) continue;
-        const auto is_same = [&](std::uint32_t other) { return known.open(other).key == open.key; };
+        if (whole_words_.find(word, unknown.key, unknown.hash) != nullptr) continue;
+        const auto is_same = [&](std::uint32_t other) { return known.unknown(other).key == unknown.key; };
         if (std::any_of(fresh.numbers.data(), fresh.numbers.data() + fresh.size, is_same)) continue;
         fresh.words[fresh.size].bytes = word.data();
         fresh.words[fresh.size].num_bytes = word.size();
@@ -187,9 +187,9 @@ void Encoder::learn(KnownWords& known, NewWords& fresh, WordCache& cache) const 
     speller_.encode_short(fresh.words.data(), fresh.size, fresh.ids, num_ids.data());
     const TokenId* first = fresh.ids.begin();
     for (std::size_t i = 0; i < fresh.size; ++i) {
-        const KnownWords::Open& open = known.open(fresh.numbers[i]);
-        const ShortWord& word = fresh.words[i];
-        known.set(open.number, cache.insert({word.bytes, word.num_bytes}, open.key, open.hash, {first, num_ids[i]}));
+        const KnownWords::Unknown& unknown = known.unknown(fresh.numbers[i]);
+        const std::string_view word(fresh.words[i].bytes, fresh.words[i].num_bytes);
+        known.set(unknown.number, cache.insert(word, unknown.key, unknown.hash, {first, num_ids[i]}));
         first += num_ids[i];
     }
     fresh.size = 0;
@@ -204,21 +204,24 @@ void Encoder::encode_ordinary(std::string_view text, const char* readable_end, W
         cache.make_room();
         known.look_up(words, cache);
         learn(words, known, fresh, cache);
-        // No word has more ids than bytes. One id more: a value is always written as two.
-        const std::size_t most_ids = words.num_bytes() + 1;
+        // No word has more ids than bytes. Some more: whole groups of ids are written, whatever they hold.
+        const std::size_t most_ids = words.num_bytes() + WordCache::kWrittenAtOnce;
         TokenId* out = ids.room_for(most_ids);
         std::size_t done = 0;
         for (std::size_t n = 0; n < known.num_open(); ++n) {
-            const KnownWords::Open& open = known.open(n);
-            const std::uint64_t value = known.value(open.number);
+            const std::size_t number = known.open(n);
+            const std::uint64_t value = known.value(number);
             if (ShortSpelling::is_inside(value)) continue;
-            ids.advance_to(known.write(done, open.number, out));
-            done = open.number + 1;
+            out = known.write(done, number, out);
+            done = number + 1;
             if (value != 0) {
-                cache.append_ids(value, ids);
-            } else {
-                encode_word(words.word(open.number), open.key, open.hash, cache, ids);
+                out = cache.write_many(value, out);
+                continue;
             }
+            const std::string_view word = words.word(number);
+            const WordKey key = WordKey::of(word);
+            ids.advance_to(out);
+            encode_word(word, key, key.hash(), cache, ids);
             out = ids.room_for(most_ids);
         }
         ids.advance_to(known.write(done, words.size(), out));

@@ -16,7 +16,7 @@ namespace groundup {
 
 class KnownWords {
 public:
-    struct Open {
+    struct Unknown {
         std::size_t number;  // of the word
         std::uint64_t hash;
         WordKey key;
@@ -30,20 +30,30 @@ public:
             values_[i] = 0;
             numbers_[num_open_++] = static_cast<std::uint16_t>(i);
         }
+        // Those that are known, but have many ids, need no more than that.
+        std::size_t num_unknown = 0;
         const std::size_t num_easy = words.num_readable(WordKey::kReadable);
         for (std::size_t n = 0; n < num_open_; ++n) {
             const std::size_t number = numbers_[n];
+            if (values_[number] != 0) continue;
             const std::string_view word = words.word(number);
             const bool is_easy = word.size() <= WordKey::kLongestShort && number < num_easy;
-            open_[n].number = number;
-            open_[n].key = is_easy ? WordKey::of_short(word.data(), word.size()) : WordKey::of(word);
-            open_[n].hash = open_[n].key.hash();
-            cache.prefetch(open_[n].hash);
+            Unknown& unknown = unknown_[num_unknown++];
+            unknown.number = number;
+            unknown.key = is_easy ? WordKey::of_short(word.data(), word.size()) : WordKey::of(word);
+            unknown.hash = unknown.key.hash();
+            cache.prefetch(unknown.hash);
         }
+        num_unknown_ = num_unknown;
     }
 
+    // The words whose ids are not in their values.
     std::size_t num_open() const { return num_open_; }
-    const Open& open(std::size_t n) const { return open_[n]; }
+    std::size_t open(std::size_t n) const { return numbers_[n]; }
+    // Those of them that have no value yet.
+    std::size_t num_unknown() const { return num_unknown_; }
+    const Unknown& unknown(std::size_t n) const { return unknown_[n]; }
+
 
     std::uint64_t value(std::size_t word) const { return values_[word]; }
     void set(std::size_t word, std::uint64_t value) { values_[word] = value; }
@@ -61,9 +71,10 @@ public:
 private:
     LookUp look_up_ = instruction_set().look_up;
     std::size_t num_open_ = 0;
+    std::size_t num_unknown_ = 0;
     std::array<std::uint64_t, WordWindows::kMostWords> values_;
     std::array<std::uint16_t, WordWindows::kMostWords + 1> numbers_;
-    std::array<Open, WordWindows::kMostWords> open_;
+    std::array<Unknown, WordWindows::kMostWords> unknown_;
 };
 
 }  // namespace groundup

@@ -52,8 +52,8 @@ std::uint64_t WordCache::value_of(std::span<const TokenId> ids) {
     if (ids.size() == 2 && ids[1] <= kMostSecondId) {
         return ShortSpelling::kInside | ShortSpelling::kTwo | std::uint64_t{ids[1]} << 32 | ids[0];
     }
-    const std::uint64_t place = many_ids_.size();
-    many_ids_.insert(many_ids_.end(), ids.begin(), ids.end());
+    const std::uint64_t place = many_ids_.size() - kWrittenAtOnce;
+    many_ids_.insert(many_ids_.end() - kWrittenAtOnce, ids.begin(), ids.end());
     return std::uint64_t{ids.size()} << 32 | place;
 }
 
@@ -65,7 +65,7 @@ void WordCache::make_room() {
     }
     short_words_ = ShortWords(kFirstWords);
     long_words_ = WordTable<Spelling>(kFirstWords);
-    std::vector<TokenId>().swap(many_ids_);
+    std::vector<TokenId>(kWrittenAtOnce).swap(many_ids_);
 }
 
 }  // namespace groundup

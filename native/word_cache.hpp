@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,16 @@ public:
     // What is known of any word (see ShortSpelling); 0 for a new one. `hash` is that of `key`.
     std::uint64_t find(std::string_view word, const WordKey& key, std::uint64_t hash) const;
     void append_ids(std::uint64_t value, IdBuffer& ids) const;
+    // Writes the ids of a value that does not hold them, and up to kWrittenAtOnce places more; the end of the ids.
+    TokenId* write_many(std::uint64_t value, TokenId* out) const {
+        const TokenId* from = many_ids_.data() + static_cast<std::uint32_t>(value);
+        TokenId* const end = out + (value >> 32);
+        for (TokenId* to = out; to < end; to += kWrittenAtOnce, from += kWrittenAtOnce) {
+            std::memcpy(to, from, kWrittenAtOnce * sizeof(TokenId));
+        }
+        return end;
+    }
+    static constexpr std::size_t kWrittenAtOnce = 4;
 
     // Remembers the ids of a word that is not there; its value.
     std::uint64_t insert(std::string_view word, const WordKey& key, std::uint64_t hash, std::span<const TokenId> ids);
@@ -52,7 +63,7 @@ private:
 
     ShortWords short_words_{kFirstWords};
     WordTable<Spelling> long_words_{kFirstWords};  // and those that found no room in their line
-    std::vector<TokenId> many_ids_;
+    std::vector<TokenId> many_ids_ = std::vector<TokenId>(kWrittenAtOnce);  // the last ones are only there to be read
     std::size_t limit_bytes_;
 };
 

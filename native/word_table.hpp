@@ -103,11 +103,10 @@ private:
     // The slot of the word, or the empty one where it belongs.
     std::size_t find_slot(std::string_view word, const WordKey& key, std::uint64_t hash) const {
         std::size_t i = place(hash);
-        while (slots_[i].high != 0) {
-            if (slots_[i].high == key.high) {
-                if (key.is_long() ? word_of(slots_[i]) == word : slots_[i].low == key.low) break;
-            }
-            i = next(i);
+        if (key.is_long()) {
+            while (slots_[i].high != 0 && !(slots_[i].high == key.high && word_of(slots_[i]) == word)) i = next(i);
+        } else {
+            while (slots_[i].high != 0 && !slots_[i].has(key)) i = next(i);
         }
         return i;
     }
