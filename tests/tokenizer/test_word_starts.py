@@ -12,15 +12,6 @@ from groundup import _native
 SCANNERS = ["gpt2", "smollm", "cl100k", "llama3", "qwen2", "o200k"]
 
 
-@pytest.fixture(scope="module", params=["portable", "avx2", "avx512"])
-def instruction_set(request):
-    if request.param not in _native.instruction_sets():
-        pytest.skip(f"this processor has no {request.param}")
-    _native.use_instruction_set(request.param)
-    yield request.param
-    _native.use_instruction_set(_native.instruction_sets()[0])
-
-
 def starts_by_walking(text, scanner):
     lengths = [len(word) for word in _native.pre_tokenize(text, scanner)]
     return list(accumulate(lengths, initial=0))[:-1]
