@@ -172,16 +172,26 @@ template <class Places>
 std::size_t Speller::spell(std::string_view word, Symbol* symbols, Places& dead_ends) const {
     std::size_t size = 0;
     std::size_t place = 0;
+    Symbol twin = TokenTrie::kNone;  // a token that goes with itself
     TokenTrie::Match match = trie_.longest(word);
     for (;;) {
         const std::size_t end = place + match.length;
-        const bool fits = !dead_ends.has(end) && (size == 0 || !may_touch(word[place - 1], word[place]) ||
-                                                  merges_.go_together(symbols[size - 1], match.token));
+        bool fits = !dead_ends.has(end);
+        if (fits && size > 0) {
+            const Symbol before = symbols[size - 1];
+            const bool is_twin = before == match.token;
+            fits = (is_twin && before == twin) || !may_touch(word[place - 1], word[place]) ||
+                   merges_.go_together(before, match.token);
+            if (fits && is_twin) twin = before;
+        }
         if (fits) {
             symbols[size++] = match.token;
+            if (end == word.size()) return size;
+            const std::string_view rest = word.substr(end);
+            const bool comes_again =
+                match.num_read > 0 && rest.starts_with(word.substr(place, match.num_read));
             place = end;
-            if (place == word.size()) return size;
-            match = trie_.longest(word.substr(place));
+            if (!comes_again) match = trie_.longest(rest);
             continue;
         }
         Symbol shorter = trie_.shorter(match.token);
@@ -192,7 +202,7 @@ std::size_t Speller::spell(std::string_view word, Symbol* symbols, Places& dead_
             place -= lengths_[before];
             shorter = trie_.shorter(before);
         }
-        match = {shorter, lengths_[shorter]};
+        match = {shorter, lengths_[shorter], 0};
     }
 }
 

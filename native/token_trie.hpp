@@ -24,6 +24,7 @@ public:
     struct Match {
         std::uint32_t token;
         std::size_t length;
+        std::size_t num_read;  // where so many bytes come again, so does the match
     };
 
     // Adds the arrays of a tree to the block. The token with number i is tokens[i], or none where that is empty;
@@ -38,16 +39,18 @@ public:
     // The longest token that the text (not empty) begins with.
     Match longest(std::string_view text) const {
         const Node* node = &nodes_[kRootBase + byte_at(text, 0)];
-        Match match{kNone, 0};
+        Match match{kNone, 0, 0};
         for (std::size_t i = 1;; ++i) {
             if (node->is_tail) {
                 const auto token = static_cast<std::uint32_t>(node->token);
                 const std::string_view tail = tail_at(node->base);
-                if (begins_with(text.substr(i), tail)) return {token, i + tail.size()};
+                const std::size_t end = i + tail.size();
+                if (begins_with(text.substr(i), tail)) return {token, end, end};
                 // The longest one that this one begins with is the last one met, or ends right here.
-                return shorter_[token] == match.token ? match : Match{shorter_[token], i};
+                return {shorter_[token], shorter_[token] == match.token ? match.length : i, end};
             }
-            if (node->token != kNoToken) match = {static_cast<std::uint32_t>(node->token), i};
+            if (node->token != kNoToken) match = {static_cast<std::uint32_t>(node->token), i, 0};
+            match.num_read = i + 1;
             if (i == text.size()) return match;
             const std::size_t byte = byte_at(text, i);
             node = &nodes_[node->base + byte];
