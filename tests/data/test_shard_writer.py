@@ -1,10 +1,13 @@
 """Ids on disk: in order, in shards of any size, and never cut down to fit."""
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from groundup.data import shard_writer
 from groundup.data.held_out import Part
 from groundup.data.shard_writer import write_splits
 from groundup.errors import DataError
@@ -80,3 +83,16 @@ def test_progress_counts_the_bytes_of_the_text(tmp_path: Path, byte_tokenizer: T
     write_splits(PARTS, tokenizer=byte_tokenizer, folder=tmp_path, shard_tokens=10, progress=seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == 30
+
+
+def test_a_disk_that_fails_while_more_is_encoded(
+    tmp_path: Path, byte_tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(shard_writer, "_FLUSH_BYTES", 10)
+    write_splits(PARTS, tokenizer=byte_tokenizer, folder=tmp_path, shard_tokens=7)
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="Input/output error"):
+        write_splits(PARTS, tokenizer=byte_tokenizer, folder=tmp_path, shard_tokens=1000)
