@@ -28,10 +28,15 @@ void check_signals() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-std::string_view text_view(nb::handle text) {
+std::string_view unchecked_view(nb::handle text) {
     if (nb::isinstance<nb::str>(text)) return utf8(text);
     if (!nb::isinstance<nb::bytes>(text)) throw nb::type_error("text must be str or bytes");
-    const std::string_view bytes = view(nb::borrow<nb::bytes>(text));
+    return view(nb::borrow<nb::bytes>(text));
+}
+
+std::string_view text_view(nb::handle text) {
+    const std::string_view bytes = unchecked_view(text);
+    if (nb::isinstance<nb::str>(text)) return bytes;
     const std::size_t invalid = without_gil(bytes.size() > kShortText, [bytes] { return find_invalid_utf8(bytes); });
     if (invalid != kNowhere) throw std::invalid_argument(invalid_utf8_message("the text", bytes[invalid], invalid));
     return bytes;

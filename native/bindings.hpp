@@ -30,6 +30,9 @@ inline nb::bytes to_bytes(std::string_view bytes) { return nb::bytes(bytes.data(
 // The UTF-8 of a str, which Python keeps with it (no copy for ASCII). Lone surrogates: UnicodeEncodeError.
 std::string_view utf8(nb::handle text);
 
+// The UTF-8 of a str, or bytes as they are.
+std::string_view unchecked_view(nb::handle text);
+
 // The UTF-8 of a str or of bytes, which are checked.
 std::string_view text_view(nb::handle text);
 

@@ -1,12 +1,15 @@
 // How text is cut into pre-tokens, and what the core knows of characters and of the processor.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 #include "bindings.hpp"
 #include "byte_masks.hpp"
 #include "parallel.hpp"
+#include "piece_cuts.hpp"
 #include "pretokenize.hpp"
 #include "unicode.hpp"
 #include "word_starts.hpp"
@@ -29,6 +32,21 @@ void bind_text(nb::module_& module) {
                    return is_boundary(pattern_named(pattern), before, after);
                },
                "before"_a, "after"_a, "pattern"_a = "gpt2");
+    module.def("piece_cuts",
+               [](const nb::bytes& text, std::size_t num_chars, const std::string& pattern) {
+                   const std::string_view bytes = view(text);
+                   const Pattern named = pattern_named(pattern);
+                   return without_gil(bytes.size() > kShortText, [&] { return piece_cuts(named, bytes, num_chars); });
+               },
+               "text"_a, "num_chars"_a, "pattern"_a = "gpt2");
+    module.def("find_invalid_utf8",
+               [](const nb::bytes& text) -> std::optional<std::size_t> {
+                   const std::string_view bytes = view(text);
+                   const std::size_t place =
+                       without_gil(bytes.size() > kShortText, [&] { return find_invalid_utf8(bytes); });
+                   return place == kNowhere ? std::nullopt : std::optional(place);
+               },
+               "text"_a);
     module.def("word_starts",
                [](nb::handle text, const std::string& pattern) {
                    WordStarts windows(pattern_named(pattern), text_view(text));

@@ -22,7 +22,6 @@ namespace groundup {
 namespace {
 
 constexpr std::size_t kLongestCachedWord = 255;
-constexpr std::size_t kTextsPerTurn = 16;
 constexpr std::size_t kBytesPerId = 3;  // or more, in most texts
 constexpr std::size_t kLongText = 1 << 16;
 constexpr std::size_t kNarrowChunkBytes = 1 << 16;
@@ -333,27 +332,6 @@ std::size_t Encoder::count(std::string_view text, bool recognise_special, std::s
                       part.clear();
                   });
     return num_ids;
-}
-
-std::vector<IdBuffer> Encoder::encode_batch(const std::vector<std::string_view>& texts,
-                                                        bool recognise_special, std::size_t num_threads,
-                                                        const Check& check) const {
-    std::vector<IdBuffer> results(texts.size());
-    std::atomic<std::size_t> next{0};
-    if (num_threads == 0) num_threads = default_num_threads();
-    num_threads = std::min(num_threads, texts.size() / kTextsPerTurn + 1);
-    run_in_threads(num_threads, [&](std::size_t thread, const std::atomic<bool>& stop) {
-        const Lease cache(*this);
-        while (!stop) {
-            const std::size_t first = next.fetch_add(kTextsPerTurn);
-            if (first >= texts.size()) break;
-            for (std::size_t i = first; i < std::min(first + kTextsPerTurn, texts.size()); ++i) {
-                encode_with(*cache, texts[i], recognise_special, results[i]);
-            }
-            if (thread == 0 && check) check();
-        }
-    });
-    return results;
 }
 
 void Encoder::encode_words(const std::vector<std::string_view>& words, IdBuffer& ids) const {

@@ -62,9 +62,6 @@ public:
                 BasicIdBuffer<Id>& ids) const;
     // How many ids the text has. They are not kept, so this needs no memory for them.
     std::size_t count(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check) const;
-    // One list for each text; the texts are shared out to the threads.
-    std::vector<IdBuffer> encode_batch(const std::vector<std::string_view>& texts, bool recognise_special,
-                                       std::size_t num_threads, const Check& check) const;
     // Each word is one pre-token, of any bytes.
     void encode_words(const std::vector<std::string_view>& words, IdBuffer& ids) const;
 
@@ -85,6 +82,7 @@ public:
     std::size_t num_bytes(std::int64_t id) const { return token_bytes(id).size(); }
 
 private:
+    friend class BatchIds;
     friend class EncoderStream;
 
     // A cache for the time of a call. Nobody waits for one: where all are in use, or where the process was

@@ -76,14 +76,14 @@ def test_imports_point_down(path):
     assert offences(path, path.read_text(encoding="utf-8")) == []
 
 
-def test_only_the_tokenizer_room_knows_the_native_core():
+def test_only_the_rooms_of_text_know_the_native_core():
     users = {
         room_of(path)
         for path in modules()
         for name, _ in imports_of(ast.parse(path.read_text(encoding="utf-8")))
         if name.startswith("groundup._native")
     }
-    assert users <= {"tokenizer", "environment", "cli"}
+    assert users <= {"corpus", "tokenizer", "environment", "cli"}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,12 @@ def pre_tokenize(text: str | bytes, pattern: str = "gpt2") -> list[bytes]: ...
 # Whether a pre-token ends between these two code points, whatever else is in the text.
 def is_boundary(before: int, after: int, pattern: str = "gpt2") -> bool: ...
 
+# Where UTF-8 may be cut into pieces of num_chars characters or a little more: before white space, where words part.
+def piece_cuts(text: bytes, num_chars: int, pattern: str = "gpt2") -> list[int]: ...
+
+# The byte offset at which no valid character begins; None: all is UTF-8.
+def find_invalid_utf8(text: bytes) -> int | None: ...
+
 # "letter", "number", "space" or "other"; finer: letters are "upper", "lower" or "uncased", of others some a "mark".
 def unicode_class(code_point: int) -> str: ...
 def unicode_kind(code_point: int) -> str: ...
@@ -92,12 +98,27 @@ class Encoder:
     def encode_batch(
         self, texts: list[str] | list[bytes] | list[str | bytes], special: bool, num_threads: int = 0
     ) -> list[list[int]]: ...
-    def encode_batch_arrays(
-        self, texts: list[str] | list[bytes] | list[str | bytes], special: bool, num_threads: int = 0
-    ) -> list[npt.NDArray[np.uint32]]: ...
-    def encode_batch_arrays_16(
-        self, texts: list[str] | list[bytes] | list[str | bytes], special: bool, num_threads: int = 0
-    ) -> list[npt.NDArray[np.uint16]]: ...
+    # The ids of all texts in one array, and how many of them come before the end of each text. Where `marks`, a byte
+    # for each text, is not 0, end_id follows the text.
+    def encode_joined(
+        self,
+        texts: list[str] | list[bytes] | list[str | bytes],
+        special: bool,
+        num_threads: int = 0,
+        *,
+        marks: bytes = b"",
+        end_id: int = 0,
+    ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint64]]: ...
+    # Of ids that all fit into 16 bits.
+    def encode_joined_16(
+        self,
+        texts: list[str] | list[bytes] | list[str | bytes],
+        special: bool,
+        num_threads: int = 0,
+        *,
+        marks: bytes = b"",
+        end_id: int = 0,
+    ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint64]]: ...
     # Each word is one pre-token, of any bytes.
     def encode_words(self, words: Sequence[bytes]) -> list[int]: ...
     # Byte offset and id of the first special token.

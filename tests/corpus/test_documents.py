@@ -18,8 +18,16 @@ from hypothesis import strategies as st
 from groundup.corpus import END_OF_TEXT, Piece, iter_documents, iter_pieces
 from groundup.corpus.documents import _pieces
 from groundup.errors import DataError
+from groundup.tokenizer import patterns
 
-GPT2_PATTERN = regex.compile(r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
+PATTERNS = {
+    "gpt2": patterns.GPT2_PATTERN,
+    "smollm": patterns.SMOLLM_PATTERN,
+    "cl100k": patterns.CL100K_PATTERN,
+    "llama3": patterns.LLAMA3_PATTERN,
+    "qwen2": patterns.QWEN2_PATTERN,
+    "o200k": patterns.O200K_PATTERN,
+}
 
 
 def documents_of(tmp_path: Path, data: bytes, **options: object) -> list[str]:
@@ -86,58 +94,76 @@ def test_one_corpus_in_many_shapes(tmp_path: Path) -> None:
         assert list(iter_documents(paths)) == documents, paths
 
 
+def test_blank_documents_are_those_that_python_calls_white_space(tmp_path: Path) -> None:
+    every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    documents = documents_of(tmp_path, END_OF_TEXT.join(every).encode())
+    assert documents == [character for character in every if not character.isspace()]
+
+
 def test_pieces_are_cut_before_white_space_only() -> None:
-    pieces = list(_pieces([("one two\n\nthree", True), ("four", True)], 1))
+    pieces = list(_pieces([(b"one two\n\nthree", True), (b"four", True)], 1, "gpt2"))
     assert pieces == [
-        Piece("one", False),
-        Piece(" two", False),
-        Piece("\n\nthree", True),
-        Piece("four", True),
+        Piece(b"one", False),
+        Piece(b" two", False),
+        Piece(b"\n\nthree", True),
+        Piece(b"four", True),
     ]
 
 
 def test_a_text_without_a_place_to_cut_is_one_piece() -> None:
-    assert list(_pieces([("abc", False), ("def", False), (" ghi", True)], 2)) == [
-        Piece("abcdef", False),
-        Piece(" ghi", True),
+    assert list(_pieces([(b"abc", False), (b"def", False), (b" ghi", True)], 2, "gpt2")) == [
+        Piece(b"abcdef", False),
+        Piece(b" ghi", True),
     ]
-    assert list(_pieces([(" " * 10, False), ("\u3000", False), ("x\x1c y", True)], 2)) == [
-        Piece(" " * 10 + "\u3000x\x1c y", True)  # U+001C is white space to Python alone: no cut on either side
+    ideographic = "\u3000".encode()
+    assert list(_pieces([(b" " * 10, False), (ideographic, False), (b"x\x1c y", True)], 2, "gpt2")) == [
+        Piece(b" " * 10 + ideographic + b"x\x1c y", True)  # U+001C is white space to Python alone: no cut there
     ]
 
 
 def test_white_space_at_the_end_of_a_long_document_stays() -> None:
-    assert list(_pieces([("one two", False), ("\n", True), ("\n", True)], 6)) == [
-        Piece("one two", False),
-        Piece("\n", True),
+    assert list(_pieces([(b"one two", False), (b"\n", True), (b"\n", True)], 6, "gpt2")) == [
+        Piece(b"one two", False),
+        Piece(b"\n", True),
     ]
 
 
-texts = st.text(st.sampled_from("ab1' .,\n\r\t\u00a0\u3000\x1cé二's"), max_size=60)
+def test_the_length_of_a_piece_is_counted_in_characters() -> None:
+    assert [piece.text.decode() for piece in _pieces([("🏠🏠 二二 éé a".encode(), True)], 3, "gpt2")] == [
+        "🏠🏠 二二",
+        " éé",
+        " a",
+    ]
 
 
-@given(st.lists(texts, max_size=6), st.integers(1, 20), st.integers(1, 30))
-def test_pieces_join_to_documents_and_keep_pre_tokens(documents: list[str], max_chars: int, size: int) -> None:
-    def fragments(size: int) -> list[tuple[str, bool]]:
+texts = st.text(st.sampled_from("ab1' .,/\n\r\t\u00a0\u3000\x1cé二's"), max_size=60)
+
+
+@pytest.mark.parametrize(("scanner", "pattern"), PATTERNS.items())
+@given(documents=st.lists(texts, max_size=6), max_chars=st.integers(1, 20), size=st.integers(1, 30))
+def test_pieces_join_to_documents_and_keep_pre_tokens(
+    scanner: str, pattern: str, documents: list[str], max_chars: int, size: int
+) -> None:
+    def fragments(size: int) -> list[tuple[bytes, bool]]:
         return [
-            (document[i : i + size], i + size >= len(document))
+            (document[i : i + size].encode(), i + size >= len(document))
             for document in documents
             for i in range(0, max(1, len(document)), size)
         ]
 
-    pieces = list(_pieces(fragments(size), max_chars))
-    assert pieces == list(_pieces(fragments(1000), max_chars)), "the cuts depend on the document alone"
+    pieces = list(_pieces(fragments(size), max_chars, scanner))
+    assert pieces == list(_pieces(fragments(1000), max_chars, scanner)), "the cuts depend on the document alone"
     joined, parts = [], []
     for piece in pieces:
-        parts.append(piece.text)
+        parts.append(piece.text.decode())
         if piece.ends_document:
             joined.append(parts)
             parts = []
     assert not parts
     assert ["".join(parts) for parts in joined] == [d for d in documents if d and not d.isspace()]
     for parts in joined:
-        in_pieces = [word for part in parts for word in GPT2_PATTERN.findall(part)]
-        assert in_pieces == GPT2_PATTERN.findall("".join(parts))
+        in_pieces = [word for part in parts for word in regex.findall(pattern, part)]
+        assert in_pieces == regex.findall(pattern, "".join(parts))
         assert all(len(part) >= max_chars for part in parts[:-1])
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundup.corpus import iter_documents
-from groundup.corpus.reading import iter_text, split
+from groundup.corpus.reading import iter_text, iter_utf8, split
 from groundup.errors import DataError
 
 TEXT = "Ein Häuschen 🏠\r\nam See.\n<|endoftext|>\n二番目の文書。<|endoftext|>" + "abcdefgh" * 50_000
@@ -85,17 +85,25 @@ def test_characters_cut_at_every_byte(size: int) -> None:
         assert "".join(iter_text(chunks, "-")) == "aé二🏠b\r\n"
 
 
+def test_every_block_of_utf8_is_text() -> None:
+    data = "aé二🏠b\r\n".encode() * 3
+    for size in range(1, 12):
+        blocks = list(iter_utf8([data[i : i + size] for i in range(0, len(data), size)], "-"))
+        assert b"".join(blocks) == data
+        assert all(block.decode() for block in blocks)
+
+
 @given(
-    st.lists(st.sampled_from(["a", "<", "<a>", "<a><a>", ">", "é", " ", "\n"])).map("".join),
-    st.sampled_from(["<a><a>", "<a>", "a", "aa", "é\n"]),
+    st.lists(st.sampled_from(["a", "<", "<a>", "<a><a>", ">", "é", " ", "\n"])).map("".join).map(str.encode),
+    st.sampled_from(["<a><a>", "<a>", "a", "aa", "é\n"]).map(str.encode),
     st.integers(1, 9),
 )
-def test_split_equals_str_split_whatever_the_cuts(text: str, separator: str, size: int) -> None:
+def test_split_equals_bytes_split_whatever_the_cuts(text: bytes, separator: bytes, size: int) -> None:
     documents, parts = [], []
     for fragment, ended in split([text[i : i + size] for i in range(0, len(text), size)], separator):
         parts.append(fragment)
         if ended:
-            documents.append("".join(parts))
+            documents.append(b"".join(parts))
             parts = []
     assert documents == text.split(separator)
     assert not parts

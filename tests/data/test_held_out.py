@@ -11,11 +11,11 @@ from groundup.errors import DataError
 
 
 def documents(*texts: str) -> list[Part]:
-    return [Part(text, True, "token") for text in texts]
+    return [Part(text.encode(), True, "token") for text in texts]
 
 
 def sides(parts: list[Part]) -> dict[str, str]:
-    return {part.text: part.split for part in parts}
+    return {part.text.decode(): part.split for part in parts}
 
 
 STORIES = documents(*(f"story number {i}" for i in range(2000)))
@@ -36,7 +36,7 @@ def test_a_document_keeps_its_side_in_any_order_and_company() -> None:
 
 def test_the_sides_are_those_of_today() -> None:
     """A dataset prepared again must hold out the same documents: another hash would leak them into training."""
-    held = [part.text for part in HashChooser(0.05).choose(STORIES[:200]) if part.split == "valid"]
+    held = [part.text.decode() for part in HashChooser(0.05).choose(STORIES[:200]) if part.split == "valid"]
     assert held == [f"story number {i}" for i in (8, 83, 86, 105, 108, 127, 168)]
 
 
@@ -62,9 +62,9 @@ def test_copies_of_one_document_cannot_be_divided() -> None:
 
 
 def test_a_document_that_changes_sides_ends_there() -> None:
-    pieces = [Part(f"piece {i}", i == 39, "token") for i in range(40)]
+    pieces = [Part(f"piece {i}".encode(), i == 39, "token") for i in range(40)]
     chosen = list(HashChooser(0.3).choose(pieces))
-    assert "".join(part.text for part in chosen) == "".join(part.text for part in pieces)
+    assert b"".join(part.text for part in chosen) == b"".join(part.text for part in pieces)
     assert len({part.split for part in chosen}) == 2
     for part, following in itertools.pairwise(chosen):
         assert part.ends_document == (part.split != following.split)
@@ -77,18 +77,20 @@ def test_which_corpus_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_head(iter(documents(*["a"] * 100)))[1] is False
     rest = iter(documents("a" * 600, "b" * 600, "c"))
     assert read_head(rest) == (documents("a" * 600, "b" * 600), False)
-    assert next(rest).text == "c"
+    assert next(rest).text == b"c"
+    foreign = documents("é" * 600, "二" * 400)
+    assert read_head(iter(foreign)) == (foreign, True), "characters are counted, not bytes"
     assert read_head(iter([])) == ([], True)
 
 
 def tail(fraction: float, *texts: str) -> tuple[list[str], list[str]]:
     parts = list(hold_out_tail(documents(*texts), fraction))
     assert all(part.ends_document for part in parts)
-    assert "".join(part.text for part in parts) == "".join(texts)
+    assert b"".join(part.text for part in parts).decode() == "".join(texts)
     assert all(part.text for part in parts)
     splits = [part.split for part in parts]
     assert splits == sorted(splits), "training first"
-    return tuple([part.text for part in parts if part.split == split] for split in ("train", "valid"))  # type: ignore[return-value]
+    return tuple([part.text.decode() for part in parts if part.split == split] for split in ("train", "valid"))  # type: ignore[return-value]
 
 
 def test_a_tail_starts_with_a_line() -> None:
@@ -134,8 +136,8 @@ def test_a_single_character_cannot_be_divided() -> None:
 
 
 def test_pieces_of_a_document_are_joined_first() -> None:
-    pieces = [Part("one two", False, "text"), Part(" three", False, "text"), Part(" four", True, "text")]
+    pieces = [Part(b"one two", False, "text"), Part(b" three", False, "text"), Part(b" four", True, "text")]
     assert list(hold_out_tail(pieces, 0.3)) == [
-        Part("one two three", True, "text", "train"),
-        Part(" four", True, "text", "valid"),
+        Part(b"one two three", True, "text", "train"),
+        Part(b" four", True, "text", "valid"),
     ]

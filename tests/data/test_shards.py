@@ -15,6 +15,7 @@ from groundup.corpus import END_OF_TEXT
 from groundup.data import held_out, shard_writer, shards
 from groundup.data.shards import open_tokens, prepare, read_manifest
 from groundup.errors import DataError, TokenizerError
+from groundup.tokenizer import patterns
 from groundup.tokenizer.bpe import Tokenizer
 
 STORIES = [f"Story {i}: é 二 🏠\r\n" + f"once {i * i} upon\n" * (i % 5) for i in range(300)]
@@ -63,7 +64,7 @@ def test_the_result_does_not_depend_on_threads_batches_or_shape(
     base = {name: open_tokens(tmp_path / "base", name)[:].tolist() for name in ("train", "valid")}
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": story}) + "\n" for story in STORIES))
     (tmp_path / "a.gz").write_bytes(gzip.compress(corpus.read_bytes()))
-    monkeypatch.setattr(shard_writer, "_BATCH_CHARS", 100)
+    monkeypatch.setattr(shard_writer, "_BATCH_BYTES", 100)
     for number, (path, workers) in enumerate([(corpus, 4), (tmp_path / "a.jsonl", None), (tmp_path / "a.gz", 2)]):
         out = tmp_path / str(number)
         prepare(path, byte_tokenizer, out, num_workers=workers, shard_tokens=1000)
@@ -71,14 +72,29 @@ def test_the_result_does_not_depend_on_threads_batches_or_shape(
         assert {name: open_tokens(out, name)[:].tolist() for name in base} == base
 
 
-def test_a_trained_tokenizer_encodes_pieces_as_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b" t", 257: b"he", 258: b" the", 259: b"\n\n"}
-    tokenizer = Tokenizer(vocab, [(b" ", b"t"), (b"h", b"e"), (b" t", b"he"), (b"\n", b"\n")], [END_OF_TEXT])
-    text = "the the\n\n\nthe  the 'tis\r\n\r\nit's the\n\n" * 40
+@pytest.mark.parametrize("name", ["GPT2", "CL100K", "LLAMA3", "QWEN2", "O200K", "SMOLLM"])
+def test_a_trained_tokenizer_encodes_pieces_as_the_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    vocab = {byte: bytes([byte]) for byte in range(256)} | {
+        256: b" t",
+        257: b"he",
+        258: b" the",
+        259: b"!\n",
+        260: b"/\n",
+    }
+    merges = [(b" ", b"t"), (b"h", b"e"), (b" t", b"he"), (b"!", b"\n"), (b"/", b"\n")]
+    pattern = getattr(patterns, f"{name}_PATTERN")
+    tokenizer = Tokenizer(vocab, merges, [END_OF_TEXT], pattern=pattern)
+    text = "the the!\n\n\nthe  the 'tis\r\n\r\nit's/\nthe\n\n" * 40
     (tmp_path / "a.txt").write_bytes(text.encode())
     monkeypatch.setattr(shards, "_PIECE_CHARS", 10)
     prepare(tmp_path / "a.txt", tokenizer, tmp_path / "set", valid_fraction=0.0)
     assert open_tokens(tmp_path / "set")[:].tolist() == [*tokenizer.encode(text), tokenizer.end_of_text_id]
+    monkeypatch.setattr(held_out, "HEAD_CHARS", 100)
+    manifest = prepare(tmp_path / "a.txt", tokenizer, tmp_path / "set", valid_fraction=0.5)
+    assert manifest.held_out == "hash"
+    assert min(split.documents for split in manifest.splits.values()) > 3, "it was cut"
 
 
 def test_a_vocabulary_of_seventy_thousand_entries(tmp_path: Path) -> None:
@@ -221,7 +237,7 @@ def test_what_fails_leaves_the_older_dataset_and_nothing_else(
     before = content(tmp_path / "set") if older else {}
     tokenizer, progress = byte_tokenizer, None
     expected: type[BaseException] = DataError
-    monkeypatch.setattr(shard_writer, "_BATCH_CHARS", 1000)
+    monkeypatch.setattr(shard_writer, "_BATCH_BYTES", 1000)
     if failure == "bad document":
         corpus.write_bytes(corpus.read_bytes() + b"\xff")
     elif failure == "Ctrl-C":
@@ -303,7 +319,7 @@ import resource, sys
 from groundup.data import held_out, shard_writer
 from groundup.data.shards import prepare
 from groundup.tokenizer.bpe import Tokenizer
-held_out.HEAD_CHARS, shard_writer._BATCH_CHARS = 1 << 20, 1 << 19
+held_out.HEAD_CHARS, shard_writer._BATCH_BYTES = 1 << 20, 1 << 19
 tokenizer = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], ["<|endoftext|>"])
 prepare(sys.argv[1], tokenizer, sys.argv[2], num_workers=1)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

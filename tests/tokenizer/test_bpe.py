@@ -273,9 +273,26 @@ def test_batch_is_each_text_alone(either):
         assert either.encode_batch(batch, num_threads=num_threads) == alone
         arrays = either.encode_batch_to_arrays(batch, num_threads=num_threads)
         assert [ids.tolist() for ids in arrays] == alone
+        joined, ends = either.encode_joined(batch, num_threads=num_threads)
+        assert [ids.tolist() for ids in np.split(joined, ends[:-1])] == alone
     assert either.encode_batch([]) == []
     with pytest.raises(TokenizerError, match="num_threads is 0"):
         Tokenizer(BYTES, []).encode_batch(["x"], num_threads=0)
+
+
+def test_texts_joined_are_ended_where_asked(either):
+    texts = ["the cat", "", b"ate <a>"]
+    end = either.end_of_text_id
+    for special in ("token", "text"):
+        cat, _, ate = [either.encode(text, special=special) for text in texts]
+        ids, ends = either.encode_joined(texts, special=special, end_of_text=[False, True, True])
+        assert (ids.tolist(), ids.dtype) == ([*cat, end, *ate, end], either.dtype)
+        assert (ends.tolist(), ends.dtype) == ([len(cat), len(cat) + 1, len(ids)], np.uint64)
+    with pytest.raises(TokenizerError, match="end_of_text has 1 values for 3 texts"):
+        either.encode_joined(texts, end_of_text=[True])
+    with pytest.raises(TokenizerError, match=r"the tokenizer has no <\|endoftext\|>"):
+        Tokenizer(BYTES, []).encode_joined(["a"], end_of_text=[True])
+    assert Tokenizer(BYTES, []).encode_joined(["a"], end_of_text=[False])[0].tolist() == [97]
 
 
 @pytest.mark.parametrize(("largest", "dtype"), [(65_535, np.uint16), (65_536, np.uint32), (70_000, np.uint32)])

@@ -1,5 +1,7 @@
 """The native encoder: equal to the reference and to tiktoken, in one piece, in a stream and in a batch."""
 
+import gc
+import itertools
 import json
 import random
 import re
@@ -219,10 +221,50 @@ def test_a_batch_gives_the_ids_of_each_text(gpt2, num_threads):
     batch = [*CUT_TEXTS * 20, "", "a" * 5000]
     expected = [gpt2[0].encode(text, True) for text in batch]
     assert gpt2[0].encode_batch(batch, True, num_threads) == expected
-    arrays = gpt2[0].encode_batch_arrays([text.encode() for text in batch], True, num_threads)
-    assert [array.tolist() for array in arrays] == expected
-    assert {array.dtype for array in arrays} == {np.dtype(np.uint32)}
     assert gpt2[0].encode_batch([], True, num_threads) == []
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_batch_leaves_the_collector_as_it_was(gpt2, enabled):
+    was_enabled = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        gpt2[0].encode_batch(["a b"] * 100, True)
+        with pytest.raises(ValueError, match="is not UTF-8"):
+            gpt2[0].encode_batch([b"a", b"\xff"], True)
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if was_enabled else gc.disable)()
+
+
+@pytest.mark.parametrize("num_threads", [0, 1, 2, 16])
+def test_a_batch_joined(gpt2, num_threads):
+    batch = [*CUT_TEXTS * 20, "", "a" * 200_000, *CUT_TEXTS * 500]
+    marks = bytes(number % 3 for number in range(len(batch)))
+    rows = [gpt2[0].encode(text, True) for text in batch]
+    for either in (batch, [text.encode() for text in batch]):
+        ids, ends = gpt2[0].encode_joined(either, True, num_threads)
+        assert ids.tolist() == list(itertools.chain(*rows))
+        assert ends.tolist() == list(itertools.accumulate(map(len, rows)))
+    marked = [row + [9] * (mark > 0) for row, mark in zip(rows, marks, strict=True)]
+    for join, dtype in ((gpt2[0].encode_joined, np.uint32), (gpt2[0].encode_joined_16, np.uint16)):
+        ids, ends = join(batch, True, num_threads, marks=marks, end_id=9)
+        assert (ids.dtype, ends.dtype) == (dtype, np.uint64)
+        assert ids.tolist() == list(itertools.chain(*marked))
+        assert ends.tolist() == list(itertools.accumulate(map(len, marked)))
+
+
+def test_what_cannot_be_joined(gpt2):
+    assert [array.tolist() for array in gpt2[0].encode_joined([], True)] == [[], []]
+    with pytest.raises(ValueError, match="as many marks as texts are needed"):
+        gpt2[0].encode_joined(["a", "b"], True, marks=b"\x01")
+    for num_threads in (1, 4):
+        with pytest.raises(ValueError, match="text 4000 is not UTF-8: byte 0xc3 at byte offset 1"):
+            gpt2[0].encode_joined([b"many words " * 10] * 4000 + [b"a\xc3(", b"b"], True, num_threads)
+    with pytest.raises(UnicodeEncodeError):
+        gpt2[0].encode_joined(["a", "\ud83d"], True)
+    with pytest.raises(TypeError, match="text must be str or bytes"):
+        gpt2[0].encode_joined(["a", 1], True)
 
 
 def test_an_array_holds_the_ids_and_outlives_the_encoder():

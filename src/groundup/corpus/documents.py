@@ -4,23 +4,25 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from groundup import _native
 from groundup.corpus.paths import JSON_LINES, TABLE, Source, expand_paths, inner_name, is_compressed
-from groundup.corpus.reading import iter_bytes, iter_text, open_source, split
+from groundup.corpus.reading import iter_bytes, iter_utf8, open_source, split
 from groundup.corpus.records import iter_json_lines, iter_parquet
 from groundup.errors import DataError
 from groundup.files import StrPath
 
 END_OF_TEXT = "<|endoftext|>"
 
-# White space after something else, where every GPT-2 pre-token ends. Only characters that Python and the
-# pattern both call white space; `\S` is Python's, which leaves out a few more (U+001C to U+001F).
-_CUT = re.compile(r"(?<=\S)[ \t\n\r]")
+# All that Python's str.isspace calls white space, in UTF-8.
+_BLANK = re.compile(
+    rb"(?:[\t-\r\x1c- ]++|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)*+"
+)
 
 
 class Piece(NamedTuple):
-    """A document or a part of one, and whether the document ends with it."""
+    """A document or a part of one, in UTF-8, and whether the document ends with it."""
 
-    text: str
+    text: bytes
     ends_document: bool
 
 
@@ -46,7 +48,7 @@ def iter_documents(
             compressed file that breaks off, a line that is not JSON, a missing field.
     """
     pieces = iter_pieces(paths, separator=separator, text_field=text_field, max_chars=None, chunk_bytes=chunk_bytes)
-    return (piece.text for piece in pieces)
+    return (piece.text.decode() for piece in pieces)
 
 
 def iter_pieces(
@@ -56,23 +58,25 @@ def iter_pieces(
     text_field: str = "text",
     max_chars: int | None = 1 << 18,
     chunk_bytes: int = 1 << 20,
+    scanner: str = "gpt2",
 ) -> Iterator[Piece]:
-    """The documents as `iter_documents` gives them, long ones cut after about `max_chars` characters.
+    """The documents as `iter_documents` gives them, in UTF-8, long ones cut after about `max_chars` characters.
 
     A cut falls at the first place, `max_chars` or more into the piece, where white space follows another
-    character. GPT-2's pattern starts a new pre-token at every such place, so that encoding the pieces one by
-    one gives the ids of the whole document. Where there is no such place the piece grows until there is.
-    `max_chars=None` cuts nothing.
+    character and a pre-token ends for certain under the pattern that `scanner` names (`patterns.scanner_name`), so
+    that encoding the pieces one by one gives the ids of the whole document. Where there is no such place the piece
+    grows until there is. `max_chars=None` cuts nothing.
     """
     if separator == "":
         raise DataError("the separator between documents is empty; give its text, or None for one document a file")
+    between = None if separator is None else separator.encode()
     for source in expand_paths(paths):
-        yield from _pieces(_iter_fragments(source, separator, text_field, chunk_bytes), max_chars)
+        yield from _pieces(_iter_fragments(source, between, text_field, chunk_bytes), max_chars, scanner)
 
 
 def _iter_fragments(
-    source: Source, separator: str | None, text_field: str, chunk_bytes: int
-) -> Iterator[tuple[str, bool]]:
+    source: Source, separator: bytes | None, text_field: str, chunk_bytes: int
+) -> Iterator[tuple[bytes, bool]]:
     """The text of one file in fragments that join to its documents, and whether one ends after each."""
     name = inner_name(source)
     with open_source(source) as file:
@@ -83,13 +87,13 @@ def _iter_fragments(
         if name.endswith(TABLE):
             yield from ((text, True) for text in _iter_packed_parquet(chunks, source, text_field))
         elif name.endswith(JSON_LINES):
-            texts = iter_text(chunks, source)
-            yield from ((text, True) for text in iter_json_lines(texts, source, text_field))
+            blocks = iter_utf8(chunks, source)
+            yield from ((text, True) for text in iter_json_lines(blocks, source, text_field))
         else:
-            yield from split(iter_text(chunks, source), separator)
+            yield from split(iter_utf8(chunks, source), separator)
 
 
-def _iter_packed_parquet(chunks: Iterable[bytes], source: Source, text_field: str) -> Iterator[str]:
+def _iter_packed_parquet(chunks: Iterable[bytes], source: Source, text_field: str) -> Iterator[bytes]:
     """As `iter_parquet`, through a temporary file: a table is read from its end, a packed file from its start."""
     import tempfile
 
@@ -98,33 +102,23 @@ def _iter_packed_parquet(chunks: Iterable[bytes], source: Source, text_field: st
         yield from iter_parquet(file, source, text_field)
 
 
-def _pieces(fragments: Iterable[tuple[str, bool]], max_chars: int | None) -> Iterator[Piece]:
-    """Fragments joined to documents, long ones cut. Looks at each character once, however long a piece gets."""
-    parts: list[str] = []  # of the piece in the making
-    size, before, is_first = 0, "", True
+def _pieces(fragments: Iterable[tuple[bytes, bool]], max_chars: int | None, scanner: str) -> Iterator[Piece]:
+    """Fragments joined to documents, long ones cut."""
+    parts: list[bytes] = []  # of the piece in the making
+    size, searched, is_first = 0, 0, True
     for fragment, ended in fragments:
-        start = 0
-        while max_chars is not None and size + len(fragment) - start > max_chars:
-            cut = _find_cut(before, fragment, start + max(0, max_chars - size))
-            if cut is None:
-                break
-            parts.append(fragment[start:cut])
-            yield Piece("".join(parts), False)
-            parts, size, start, is_first = [], 0, cut, False
-        if start < len(fragment):
-            parts.append(fragment[start:])
-            size += len(fragment) - start
-            before = fragment[-1]
+        parts.append(fragment)
+        size += len(fragment)
+        # Twice as much before the next search: what has no place to cut costs linear time.
+        if max_chars is not None and size > max_chars and (ended or size > 2 * searched):
+            text, start = b"".join(parts), 0
+            for cut in _native.piece_cuts(text, max_chars, scanner):
+                yield Piece(text[start:cut], False)
+                start, is_first = cut, False
+            parts = [text[start:]]
+            size = searched = len(parts[0])
         if ended:
-            text = "".join(parts)
-            if not is_first or (text and not text.isspace()):
+            text = b"".join(parts)
+            if not is_first or not _BLANK.fullmatch(text):
                 yield Piece(text, True)
-            parts, size, before, is_first = [], 0, "", True
-
-
-def _find_cut(before: str, text: str, start: int) -> int | None:
-    """The first place to cut `text` from `start` on; `before` is the character in front of `text`."""
-    if start == 0 and _CUT.search(before + text[:1]):
-        return 0
-    match = _CUT.search(text, start)
-    return match.start() if match else None
+            parts, size, searched, is_first = [], 0, 0, True

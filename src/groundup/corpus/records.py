@@ -1,4 +1,4 @@
-"""Documents that are values of a field: JSON lines and Parquet. Null counts as an empty document."""
+"""Documents that are values of a field, in UTF-8: JSON lines and Parquet. Null counts as an empty document."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -9,14 +9,14 @@ from groundup.corpus.reading import split
 from groundup.errors import DataError
 
 
-def iter_json_lines(texts: Iterable[str], source: Source, text_field: str) -> Iterator[str]:
+def iter_json_lines(blocks: Iterable[bytes], source: Source, text_field: str) -> Iterator[bytes]:
     """The field of each line that is not blank. Raises DataError with file and line number."""
-    parts: list[str] = []
+    parts: list[bytes] = []
     number = 1
-    for fragment, ended in split(texts, "\n"):  # not splitlines: a string may hold U+2028 as it is
+    for fragment, ended in split(blocks, b"\n"):  # not splitlines: a string may hold U+2028 as it is
         parts.append(fragment)
         if ended:
-            line = "".join(parts)
+            line = b"".join(parts).decode()
             line = line.removeprefix("\ufeff") if number == 1 else line
             if line and not line.isspace():
                 yield _text_of(line, f"{source}:{number}", text_field)
@@ -24,7 +24,7 @@ def iter_json_lines(texts: Iterable[str], source: Source, text_field: str) -> It
             number += 1
 
 
-def _text_of(line: str, place: str, text_field: str) -> str:
+def _text_of(line: str, place: str, text_field: str) -> bytes:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -35,20 +35,19 @@ def _text_of(line: str, place: str, text_field: str) -> str:
         raise DataError(f"{place} has no field {text_field!r}; its fields are {_listed(row)}")
     text = row[text_field]
     if text is None:
-        return ""
+        return b""
     if not isinstance(text, str):
         raise DataError(f"{place} holds a {type(text).__name__} in field {text_field!r}; it must hold a string")
     try:
-        text.encode()
+        return text.encode()
     except UnicodeEncodeError as error:  # "\ud83d" is valid JSON and half a character
         raise DataError(
             f"{place} holds half a surrogate pair at character {error.start} of field {text_field!r}; "
             "no UTF-8 text can hold it"
         ) from error
-    return text
 
 
-def iter_parquet(file: IO[bytes], source: Source, text_field: str) -> Iterator[str]:
+def iter_parquet(file: IO[bytes], source: Source, text_field: str) -> Iterator[bytes]:
     """The column of a table, a few rows at a time. The file must be able to seek."""
     try:
         import pyarrow
@@ -66,7 +65,7 @@ def iter_parquet(file: IO[bytes], source: Source, text_field: str) -> Iterator[s
             raise DataError(f"column {text_field!r} of {source} holds {kind}; it must hold strings")
         for batch in table.iter_batches(batch_size=256, columns=[text_field]):
             for value in batch.column(0):
-                yield value.as_py() or ""
+                yield (value.as_py() or "").encode()
                 row += 1
     except UnicodeDecodeError as error:
         raise DataError(f"{source}: row {row} of column {text_field!r} is not UTF-8 text: {error}") from error

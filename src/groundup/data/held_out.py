@@ -18,12 +18,12 @@ _HASHES = 1 << 64
 
 
 class Part(NamedTuple):
-    """A document or a piece of one on its way into a split.
+    """A document or a piece of one, in UTF-8, on its way into a split.
 
     `special` says whether the spelling of a special token in it means the token or is ordinary text.
     """
 
-    text: str
+    text: bytes
     ends_document: bool
     special: Literal["token", "text"]
     split: Literal["train", "valid"] = "train"
@@ -32,13 +32,14 @@ class Part(NamedTuple):
 def read_head(parts: Iterator[Part]) -> tuple[list[Part], bool]:
     """The first parts of a corpus, and whether the whole of it is only these few documents."""
     head: list[Part] = []
-    size = 0
+    num_chars = num_documents = 0
     for part in parts:
         head.append(part)
-        size += len(part.text)
-        if size > HEAD_CHARS:
+        num_chars += len(part.text.decode())
+        num_documents += part.ends_document
+        if num_chars > HEAD_CHARS or num_documents >= MIN_DOCUMENTS:
             return head, False
-    return head, sum(part.ends_document for part in head) < MIN_DOCUMENTS
+    return head, True
 
 
 class HashChooser:
@@ -57,7 +58,7 @@ class HashChooser:
             yield part._replace(ends_document=True) if moves and not part.ends_document else part
 
     def _chosen(self, part: Part) -> Part:
-        number = int.from_bytes(hashlib.blake2b(part.text.encode(), digest_size=8).digest())
+        number = int.from_bytes(hashlib.blake2b(part.text, digest_size=8).digest())
         self._lowest, self._highest = min(self._lowest, number), max(self._highest, number)
         return part._replace(split="valid") if number < self._threshold else part
 
@@ -84,36 +85,37 @@ def hold_out_tail(parts: Iterable[Part], fraction: float) -> Iterator[Part]:
     a word. Both sides get at least one character that is no white space. Raises DataError if there is only one.
     """
     documents = _joined(parts)
-    text = "".join(document.text for document in documents)
+    text = "".join(document for document, _ in documents)
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())  # where the first character stands, the last ends
     tail = min(max(1, round((last - first) * fraction)), last - first - 1)
     if text and tail < 1:
         raise DataError("the text is a single character, so that none can be held out; give more, or valid_fraction=0")
     start = 0  # of the document
-    for document in documents:
-        end = start + len(document.text)
+    for document, last_part in documents:
+        end = start + len(document)
         cut = min(max(start, last - tail), end)
         if start < cut < end:
             low, high = max(start, first + 1, cut - tail // 2), min(end, last - 1, cut + tail // 2)
-            cut = start + _find_cut(document.text, cut - start, range(low - start, high - start + 1))
+            cut = start + _find_cut(document, cut - start, range(low - start, high - start + 1))
             if not text[start:cut].strip():  # blank lines are no document: they stay with the rest
                 cut = start
             elif not text[cut:end].strip():
                 cut = end
         if start < cut:
-            yield document._replace(text=text[start:cut])
+            yield last_part._replace(text=text[start:cut].encode())
         if cut < end:
-            yield document._replace(text=text[cut:end], split="valid")
+            yield last_part._replace(text=text[cut:end].encode(), split="valid")
         start = end
 
 
-def _joined(parts: Iterable[Part]) -> list[Part]:
-    documents: list[Part] = []
-    texts: list[str] = []
+def _joined(parts: Iterable[Part]) -> list[tuple[str, Part]]:
+    """The text of each document, and the part that ends it."""
+    documents: list[tuple[str, Part]] = []
+    texts: list[bytes] = []
     for part in parts:
         texts.append(part.text)
         if part.ends_document:
-            documents.append(part._replace(text="".join(texts)))
+            documents.append((b"".join(texts).decode(), part))
             texts = []
     return documents
 

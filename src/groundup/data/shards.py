@@ -32,8 +32,9 @@ from groundup.data.shard_writer import Progress, write_splits
 from groundup.data.tokens import Tokens, open_tokens
 from groundup.errors import DataError
 from groundup.files import StrPath, folder_aside, spelled
-from groundup.tokenizer.bpe import GPT2_PATTERN, Tokenizer
+from groundup.tokenizer.bpe import Tokenizer
 from groundup.tokenizer.formats import TOKENIZER_FILE
+from groundup.tokenizer.patterns import scanner_name
 
 __all__ = ["Manifest", "Tokens", "check_tokenizer", "open_tokens", "prepare", "read_manifest"]
 
@@ -150,11 +151,16 @@ def _iter_parts(
 ) -> Iterator[Part]:
     """The corpus in parts that can be encoded one by one, all in the training split."""
     # A pattern of someone's own, or a special token with a space in it, might span a cut.
-    can_cut = tokenizer.pattern == GPT2_PATTERN and not any(map(_has_space, tokenizer.special_tokens))
+    scanner = scanner_name(tokenizer.pattern)
+    can_cut = scanner is not None and not any(map(_has_space, tokenizer.special_tokens))
     for source in sources:
         special = "text" if has_fields(source) else "token"
         for text, ends_document in iter_pieces(
-            source, separator=separator, text_field=text_field, max_chars=_PIECE_CHARS if can_cut else None
+            source,
+            separator=separator,
+            text_field=text_field,
+            max_chars=_PIECE_CHARS if can_cut else None,
+            scanner=scanner or "gpt2",
         ):
             yield Part(text, ends_document, special)
 

@@ -225,7 +225,7 @@ class Tokenizer:
         self, texts: Sequence[Text], *, special: Special = "token", num_threads: int | None = None
     ) -> list[list[int]]:
         """The ids of each text, as `encode` gives them; in several threads, by default all processors'."""
-        texts = [self._readable(text) for text in texts]
+        texts = self._readable_texts(texts)
         if self._goes_by_segments(texts):
             return [self.encode(text, special=special) for text in texts]
         recognise = self._recognise(special, texts)
@@ -237,16 +237,55 @@ class Tokenizer:
     def encode_batch_to_arrays(
         self, texts: Sequence[Text], *, special: Special = "token", num_threads: int | None = None
     ) -> "list[numpy.ndarray]":
-        """As `encode_batch`, each text's ids a 1-D array of type `dtype`."""
-        texts = [self._readable(text) for text in texts]
+        """As `encode_batch`, each text's ids a 1-D array of type `dtype`: a part of one array that holds them all."""
+        ids, ends = self.encode_joined(texts, special=special, num_threads=num_threads)
+        return [ids[begin:end] for begin, end in itertools.pairwise([0, *ends.tolist()])]
+
+    def encode_joined(
+        self,
+        texts: Sequence[Text],
+        *,
+        special: Special = "token",
+        end_of_text: Sequence[bool] = (),
+        num_threads: int | None = None,
+    ) -> "tuple[numpy.ndarray, numpy.ndarray]":
+        """The ids of all texts in one array of type `dtype`, and where those of each text end (uint64).
+
+        After the texts for which `end_of_text`, if it is given, is true comes the id of <|endoftext|>, which counts
+        as theirs.
+
+        >>> tokenizer = Tokenizer({i: bytes([i]) for i in range(256)}, [], ["<|endoftext|>"])
+        >>> ids, ends = tokenizer.encode_joined(["ab", "c"], end_of_text=[False, True])
+        >>> ids.tolist(), ends.tolist()
+        ([97, 98, 99, 256], [2, 4])
+        """
+        if end_of_text and len(end_of_text) != len(texts):
+            raise TokenizerError(f"end_of_text has {len(end_of_text)} values for {len(texts)} texts; give one for each")
+        if any(end_of_text) and self.end_of_text_id is None:
+            raise TokenizerError(f"the tokenizer has no {END_OF_TEXT}, which is to follow a text; leave it out")
+        marks, end_id = bytes(end_of_text), self.end_of_text_id or 0
+        texts = self._readable_texts(texts)
         if self._goes_by_segments(texts):
-            return [self.encode_to_array(text, special=special) for text in texts]
+            return self._joined_segments(texts, special, marks, end_id)
         recognise = self._recognise(special, texts)
-        to_arrays = self._encoder.encode_batch_arrays_16 if self._is_narrow else self._encoder.encode_batch_arrays
+        join = self._encoder.encode_joined_16 if self._is_narrow else self._encoder.encode_joined
         try:
-            return list(to_arrays(texts, recognise, _checked_threads(num_threads)))
+            return join(texts, recognise, _checked_threads(num_threads), marks=marks, end_id=end_id)
         except ValueError as error:
             raise _explained(error, texts) from error
+
+    def _joined_segments(
+        self, texts: Sequence[Text], special: Special, marks: bytes, end_id: int
+    ) -> "tuple[numpy.ndarray, numpy.ndarray]":
+        import numpy
+
+        ids: list[int] = []
+        ends: list[int] = []
+        for text, mark in zip(texts, marks or bytes(len(texts)), strict=True):
+            ids += self.encode(text, special=special)
+            ids += [end_id] * mark
+            ends.append(len(ids))
+        return numpy.array(ids, dtype=self.dtype), numpy.array(ends, dtype=numpy.uint64)
 
     def encode_file(
         self,
@@ -342,6 +381,10 @@ class Tokenizer:
             raise TokenizerError(
                 f"the text is not UTF-8: byte {text[error.start]:#04x} at byte offset {error.start}"
             ) from error
+
+    def _readable_texts(self, texts: Sequence[Text]) -> list[Text]:
+        looks_inside = self._cut is not None or self._normalizes
+        return [self._readable(text) for text in texts] if looks_inside else list(texts)
 
     def _goes_by_segments(self, texts: Sequence[Text]) -> bool:
         """Whether there is work for Python between special tokens: a pattern of your own, text to normalize."""
