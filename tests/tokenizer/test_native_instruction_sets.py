@@ -21,7 +21,8 @@ def check(text, vocab, merges, **options):
     expected = ReferenceTokenizer(vocab, merges).encode(text)
     encoder = make_encoder(vocab, merges, **options)
     assert encoder.encode(text, True) == encoder.encode(text, True) == expected  # the second time all words are known
-    assert encoder.encode_array_16(text, True).tolist() == expected
+    if max(vocab) < 1 << 16:
+        assert encoder.encode_array_16(text, True).tolist() == expected
 
 
 @examples(60)
