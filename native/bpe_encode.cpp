@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 #include "errors.hpp"
@@ -24,40 +25,54 @@ constexpr std::size_t kTextsPerTurn = 16;
 constexpr std::size_t kBytesPerId = 4;  // or more, in most texts
 constexpr std::size_t kLongText = 1 << 16;
 
-std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
+std::vector<std::string> bytes_of(const std::vector<TokenView>& tokens) {
     std::vector<std::string> bytes;
     bytes.reserve(tokens.size());
-    for (const Token& token : tokens) bytes.push_back(token.first);
+    for (const TokenView& token : tokens) bytes.emplace_back(token.first);
     return bytes;
 }
+
+std::vector<TokenView> views_of(const std::vector<Token>& tokens) { return {tokens.begin(), tokens.end()}; }
 
 }  // namespace
 
 Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
                  const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges,
                  Pattern pattern)
-    : pattern_(pattern),
-      speller_(tokens, merges),
-      specials_(bytes_of(special_tokens)),
-      most_caches_(default_num_threads()) {
+    : Encoder(Speller(tokens, merges), views_of(tokens), views_of(special_tokens), cache_bytes, ignore_merges,
+              pattern) {
     if (!speller_.is_usable()) merger_.emplace(tokens, merges);
+}
+
+Encoder::Encoder(Speller speller, const std::vector<TokenView>& tokens, const std::vector<TokenView>& special_tokens,
+                 std::size_t cache_bytes, bool ignore_merges, Pattern pattern)
+    : pattern_(pattern),
+      ignore_merges_(ignore_merges),
+      speller_(std::move(speller)),
+      specials_(bytes_of(special_tokens)),
+      special_bytes_(bytes_of(special_tokens)),
+      bytes_per_cache_(cache_bytes),
+      most_caches_(default_num_threads()) {
     if (ignore_merges) {
         for (const auto& [bytes, id] : tokens) {
             const auto [place, is_new] = whole_words_.emplace(bytes, id);
             if (!is_new) place->second = std::min(place->second, id);
         }
     }
-    for (const Token& token : special_tokens) special_ids_.push_back(token.second);
+    for (const TokenView& token : special_tokens) special_ids_.push_back(token.second);
+    const std::unordered_set<TokenId> special(special_ids_.begin(), special_ids_.end());
+    for (const TokenView& token : tokens) {
+        if (special.contains(token.second)) shared_ids_.push_back(token.second);
+    }
     add_token_bytes(tokens);
     add_token_bytes(special_tokens);
-    bytes_per_cache_ = cache_bytes;
     idle_caches_.reserve(most_caches_);
 }
 
-void Encoder::add_token_bytes(const std::vector<Token>& tokens) {
+void Encoder::add_token_bytes(const std::vector<TokenView>& tokens) {
     const std::size_t dense = tokens.size() * 4 + 65536;  // ids far above the number of tokens are kept apart
     std::size_t size = lengths_.size();
-    for (const Token& token : tokens) {
+    for (const TokenView& token : tokens) {
         if (token.second < dense) size = std::max(size, std::size_t{token.second} + 1);
     }
     heads_.resize(size);

@@ -1,0 +1,41 @@
+// Encoders in files.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "checksum.hpp"
+#include "stored_encoder.hpp"
+
+namespace groundup {
+
+using namespace nb::literals;
+
+void bind_stored(nb::module_& module) {
+    module.def("store_encoder",
+               [](const Encoder& encoder, const nb::bytes& source, const std::vector<std::string>& notes) {
+                   const std::string_view bytes = view(source);
+                   return to_bytes(without_gil(true, [&] { return store_encoder(encoder, bytes, notes); }));
+               },
+               "encoder"_a, "source"_a, "notes"_a);
+    module.def("read_stored_encoder",
+               [](int file, const nb::bytes& source, std::size_t cache_bytes) -> nb::object {
+                   const std::string_view bytes = view(source);
+                   std::optional<StoredEncoder> stored =
+                       without_gil(true, [&] { return read_stored_encoder(file, bytes, cache_bytes); });
+                   if (!stored) return nb::none();
+                   const nb::object encoder = nb::cast(stored->encoder.release(), nb::rv_policy::take_ownership);
+                   return nb::make_tuple(encoder, nb::cast(stored->notes));
+               },
+               "file"_a, "source"_a, "cache_bytes"_a = kCacheBytes);
+    module.def("checksum", [](const nb::bytes& bytes) { return Checksum::of(view(bytes)); }, "bytes"_a);
+    module.attr("CORE_VERSION") = core_version();
+}
+
+}  // namespace groundup
