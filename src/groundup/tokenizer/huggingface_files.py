@@ -12,15 +12,10 @@ from groundup.errors import TokenizerError
 from groundup.files import StrPath, write_json
 from groundup.tokenizer.byte_characters import is_byte_name
 from groundup.tokenizer.byte_names import is_mistaken_name, read_merges, read_tokens, write_merges, write_tokens
-from groundup.tokenizer.json_fields import expect, field, naming, read_object
+from groundup.tokenizer.json_fields import expect, field, naming, parse_object, read_bytes
 from groundup.tokenizer.normalization import is_untouched_by_nfc
-from groundup.tokenizer.patterns import (
-    GPT2_PATTERN,
-    SMOLLM_PATTERN,
-    foreign_syntax,
-    from_shared_spelling,
-    to_shared_spelling,
-)
+from groundup.tokenizer.patterns import GPT2_PATTERN, SMOLLM_PATTERN
+from groundup.tokenizer.shared_syntax import foreign_syntax, from_shared_spelling, to_shared_spelling
 from groundup.tokenizer.special import check_special_tokens
 from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary, make_vocabulary
 
@@ -44,7 +39,14 @@ def read_huggingface(path: StrPath) -> Vocabulary:
     what is not done here.
     """
     with naming(path):
-        file = read_object(path)
+        content = read_bytes(path)
+    return parse_huggingface(content, path)
+
+
+def parse_huggingface(content: bytes, path: StrPath) -> Vocabulary:
+    """The same of a file that was read already."""
+    with naming(path):
+        file = parse_object(content)
         _refuse_options(file, _NEUTRAL_FILE, "")
         normalization = _read_normalization(file.get("normalizer"))
         pattern = _read_pattern(file.get("pre_tokenizer"))
