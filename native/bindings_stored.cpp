@@ -1,5 +1,5 @@
 // Encoders in files.
-#include <nanobind/stl/pair.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -25,16 +25,17 @@ void bind_stored(nb::module_& module) {
                },
                "encoder"_a, "source"_a, "notes"_a);
     module.def("read_stored_encoder",
-               [](int file, const nb::bytes& source, std::size_t cache_bytes) -> nb::object {
-                   const std::string_view bytes = view(source);
+               [](int file, int source, std::size_t cache_bytes) -> nb::object {
                    std::optional<StoredEncoder> stored =
-                       without_gil(true, [&] { return read_stored_encoder(file, bytes, cache_bytes); });
+                       without_gil(true, [&] { return read_stored_encoder(file, source, cache_bytes); });
                    if (!stored) return nb::none();
                    const nb::object encoder = nb::cast(stored->encoder.release(), nb::rv_policy::take_ownership);
                    return nb::make_tuple(encoder, nb::cast(stored->notes));
                },
                "file"_a, "source"_a, "cache_bytes"_a = kCacheBytes);
     module.def("checksum", [](const nb::bytes& bytes) { return Checksum::of(view(bytes)); }, "bytes"_a);
+    module.def("checksum_of_file",
+               [](int file) { return without_gil(true, [file] { return checksum_of_file(file); }); }, "file"_a);
     module.attr("CORE_VERSION") = core_version();
 }
 

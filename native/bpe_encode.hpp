@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -101,8 +102,8 @@ private:
     friend class EncoderStream;
 
     // With all but the tables, which come from elsewhere.
-    Encoder(Speller speller, const std::vector<TokenView>& tokens, const std::vector<TokenView>& special_tokens,
-            std::size_t cache_bytes, bool ignore_merges, Pattern pattern);
+    Encoder(Speller speller, const TokenList& tokens, const TokenList& special_tokens, std::size_t cache_bytes,
+            bool ignore_merges, Pattern pattern);
 
     // A cache for the time of a call. Nobody waits for one: where all are in use, or where the process was
     // forked while another thread held the lock, a new one serves and is thrown away.
@@ -133,7 +134,8 @@ private:
     template <class Take>
     void encode_chunks(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check,
                        Take&& take) const;
-    void add_token_bytes(const std::vector<TokenView>& tokens);
+    void make_room(std::initializer_list<TokenList> lists);  // for add_token_bytes of each of them
+    void add_token_bytes(const TokenList& tokens);
     std::vector<TokenId> all_ids() const;  // in order
     std::uint8_t length_code(std::int64_t id) const {
         return static_cast<std::uint64_t>(id) < lengths_.size() ? lengths_[static_cast<std::size_t>(id)] : kUnknown;

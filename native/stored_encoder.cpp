@@ -48,15 +48,40 @@ bool read_whole(int file, char* data, std::size_t num_bytes) {
     return true;
 }
 
-bool next_equals(int file, std::string_view expected) {
-    std::vector<char> piece(std::size_t{1} << 18);  // stays in the processor's cache
-    while (!expected.empty()) {
-        const std::string_view wanted = expected.substr(0, piece.size());
-        if (!read_whole(file, piece.data(), wanted.size())) return false;
-        if (std::memcmp(piece.data(), wanted.data(), wanted.size()) != 0) return false;
-        expected.remove_prefix(wanted.size());
+constexpr std::size_t kPieceBytes = std::size_t{1} << 18;  // stays in the processor's cache
+static_assert(kPieceBytes % Checksum::kBlockBytes == 0);
+
+// Calls take(piece) for all pieces of a file, from its beginning, until there are no more or it returns false. All but
+// the last have kPieceBytes. False if it did, or if the file cannot be read.
+template <class Take>
+bool for_each_piece(int file, Take&& take) {
+    std::vector<char> piece(kPieceBytes);
+    off_t place = 0;
+    for (;;) {
+        std::size_t size = 0;
+        while (size < piece.size()) {
+            const ssize_t num_read = ::pread(file, piece.data() + size, piece.size() - size, place);
+            if (num_read < 0 && errno == EINTR) continue;
+            if (num_read < 0) return false;
+            if (num_read == 0) break;
+            size += static_cast<std::size_t>(num_read);
+            place += num_read;
+        }
+        if (size == 0) return true;
+        if (!take(std::string_view(piece.data(), size))) return false;
+        if (size < piece.size()) return true;
     }
-    return true;
+}
+
+// Whether the rest of one file is what the other one holds, so many bytes.
+bool rest_equals(int file, int source, std::uint64_t num_bytes) {
+    std::vector<char> rest(kPieceBytes);
+    const bool is_equal = for_each_piece(source, [&](std::string_view piece) {
+        if (piece.size() > num_bytes || !read_whole(file, rest.data(), piece.size())) return false;
+        num_bytes -= piece.size();
+        return std::memcmp(rest.data(), piece.data(), piece.size()) == 0;
+    });
+    return is_equal && num_bytes == 0;
 }
 
 // The options of an encoder, in the order in which they are stored.
@@ -78,26 +103,36 @@ std::string store_encoder(const Encoder& encoder, std::string_view source, const
     return content;
 }
 
-std::optional<StoredEncoder> read_stored_encoder(int file, std::string_view source, std::size_t cache_bytes) {
+std::optional<StoredEncoder> read_stored_encoder(int file, int source, std::size_t cache_bytes) {
     struct stat facts {};
     Header header{};
-    if (::fstat(file, &facts) != 0 || !read_whole(file, reinterpret_cast<char*>(&header), sizeof header)) return {};
-    const Header expected{kKind, kCore, header.tables_bytes, source.size(), header.checksum};
-    const auto file_bytes = static_cast<std::uint64_t>(facts.st_size);
+    if (::fstat(file, &facts) != 0 || facts.st_size < static_cast<off_t>(sizeof header)) return {};
+    if (!read_whole(file, reinterpret_cast<char*>(&header), sizeof header)) return {};
     // In this order, so that no sum of numbers from the file can overflow.
-    if (header != expected || file_bytes < sizeof header + source.size() ||
-        header.tables_bytes != file_bytes - sizeof header - source.size()) {
+    const auto rest_bytes = static_cast<std::uint64_t>(facts.st_size) - sizeof header;
+    if (header.kind != kKind || header.core != kCore || header.tables_bytes > rest_bytes ||
+        header.source_bytes != rest_bytes - header.tables_bytes) {
         return {};
     }
     ZeroedArray<char> tables(header.tables_bytes);
     if (!read_whole(file, tables.begin(), tables.size())) return {};
-    if (Checksum::of({tables.begin(), tables.size()}) != header.checksum || !next_equals(file, source)) return {};
+    if (Checksum::of({tables.begin(), tables.size()}) != header.checksum) return {};
+    if (!rest_equals(file, source, header.source_bytes)) return {};
     BlockReader reader(std::span<const char>(tables.begin(), tables.end()));
     StoredEncoder stored;
-    for (const TokenView& note : next_tokens(reader)) stored.notes.emplace_back(note.first);
+    TokenList(reader).for_each([&stored](std::string_view note, TokenId) { stored.notes.emplace_back(note); });
     const std::size_t begin = tables.size() - reader.left();
     stored.encoder = Encoder::restored(std::move(tables), begin, cache_bytes);
     return stored;
+}
+
+std::optional<std::uint64_t> checksum_of_file(int file) {
+    Checksum sum;
+    const bool is_read = for_each_piece(file, [&sum](std::string_view piece) {
+        sum.add(piece);
+        return true;
+    });
+    return is_read ? std::optional(sum.value()) : std::nullopt;
 }
 
 std::string core_version() {
@@ -171,8 +206,8 @@ std::unique_ptr<Encoder> Encoder::restored(ZeroedArray<char> block, std::size_t 
     if (options.size() != kNumOptions) throw std::invalid_argument("a stored encoder has other options");
     const auto pattern = static_cast<Pattern>(options[kPattern]);
     const bool ignore_merges = options[kIgnoreMerges] != 0;
-    const std::vector<TokenView> special = next_tokens(reader);
-    const std::vector<TokenView> ordinary = next_tokens(reader);
+    const TokenList special(reader);
+    const TokenList ordinary(reader);
     if (options[kHasMerges] == 0) {
         const std::size_t speller_begin = block.size() - reader.left();
         // Moved, the block stays where it is, and so do the views into it.
@@ -180,14 +215,11 @@ std::unique_ptr<Encoder> Encoder::restored(ZeroedArray<char> block, std::size_t 
         return std::unique_ptr<Encoder>(
             new Encoder(std::move(speller), ordinary, special, cache_bytes, ignore_merges, pattern));
     }
-    const std::vector<TokenView> parts = next_tokens(reader);
+    const std::vector<TokenView> parts = TokenList(reader).to_vector<TokenView>();
     std::vector<Merge> merges;
     for (std::size_t i = 0; i + 1 < parts.size(); i += 2) merges.emplace_back(parts[i].first, parts[i + 1].first);
-    const auto to_tokens = [](const std::vector<TokenView>& views) {
-        return std::vector<Token>(views.begin(), views.end());
-    };
-    return std::make_unique<Encoder>(to_tokens(ordinary), merges, to_tokens(special), cache_bytes, ignore_merges,
-                                     pattern);
+    return std::make_unique<Encoder>(ordinary.to_vector<Token>(), merges, special.to_vector<Token>(), cache_bytes,
+                                     ignore_merges, pattern);
 }
 
 }  // namespace groundup

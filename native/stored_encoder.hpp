@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,8 +26,12 @@ struct StoredEncoder {
 // The content of the file. The notes are the caller's, to be had back with the encoder.
 std::string store_encoder(const Encoder& encoder, std::string_view source, const std::vector<std::string>& notes);
 
-// Out of an open file, of which `file` is the descriptor; nothing if it is not whole, or not for this source and core.
-std::optional<StoredEncoder> read_stored_encoder(int file, std::string_view source, std::size_t cache_bytes);
+// Out of an open file; nothing if it is not whole, or not for the source that the other open file holds and this core.
+// Both by their descriptors, `file` at its beginning. Of the source no more than a piece is in memory at a time.
+std::optional<StoredEncoder> read_stored_encoder(int file, int source, std::size_t cache_bytes);
+
+// Of an open file, from its beginning; nothing if it cannot be read.
+std::optional<std::uint64_t> checksum_of_file(int file);
 
 // In hexadecimal: what the core is built from. Other numbers may mean other tables.
 std::string core_version();

@@ -32,22 +32,42 @@ inline void add_tokens(const std::vector<TokenView>& tokens, BlockWriter& block)
     block.add(std::string_view(all_bytes));
 }
 
-// What add_tokens added; the block must live as long as the views. Throws std::invalid_argument if it does not fit.
-inline std::vector<TokenView> next_tokens(BlockReader& block) {
-    const std::span<const TokenId> ids = block.next<TokenId>();
-    const std::span<const std::uint32_t> lengths = block.next<std::uint32_t>();
-    std::string_view bytes = block.next_text();
-    if (ids.size() != lengths.size() ||
-        std::accumulate(lengths.begin(), lengths.end(), std::uint64_t{0}) != bytes.size()) {
-        throw std::invalid_argument("stored tokens do not fit together");
+// What add_tokens added, in its place: the block must live as long.
+class TokenList {
+public:
+    // Throws std::invalid_argument if the arrays do not fit together.
+    explicit TokenList(BlockReader& block)
+        : ids_(block.next<TokenId>()), lengths_(block.next<std::uint32_t>()), bytes_(block.next_text()) {
+        if (ids_.size() != lengths_.size() ||
+            std::accumulate(lengths_.begin(), lengths_.end(), std::uint64_t{0}) != bytes_.size()) {
+            throw std::invalid_argument("stored tokens do not fit together");
+        }
     }
-    std::vector<TokenView> tokens;
-    tokens.reserve(ids.size());
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        tokens.emplace_back(bytes.substr(0, lengths[i]), ids[i]);
-        bytes.remove_prefix(lengths[i]);
+
+    std::size_t size() const { return ids_.size(); }
+
+    // Calls visit(bytes, id) for each token.
+    template <class Visit>
+    void for_each(Visit&& visit) const {
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < ids_.size(); ++i) {
+            visit(bytes_.substr(begin, lengths_[i]), ids_[i]);
+            begin += lengths_[i];
+        }
     }
-    return tokens;
-}
+
+    template <class Item>
+    std::vector<Item> to_vector() const {
+        std::vector<Item> items;
+        items.reserve(size());
+        for_each([&items](std::string_view bytes, TokenId id) { items.emplace_back(bytes, id); });
+        return items;
+    }
+
+private:
+    std::span<const TokenId> ids_;
+    std::span<const std::uint32_t> lengths_;
+    std::string_view bytes_;
+};
 
 }  // namespace groundup

@@ -93,20 +93,16 @@ class Tokenizer(TokenizerFacts):
         hold is kept in the user's cache folder, for the next load of the same file (`stored_encoders.py`).
         """
         path = stored_encoders.tokenizer_file(path)
-        place = stored_encoders.place_of(path)
-        if place is None:
-            from groundup.tokenizer.formats import read_huggingface
-
-            return cls.from_vocabulary(read_huggingface(path))
-        stored = place.read()
-        if stored is not None:
+        found = stored_encoders.find(path)
+        if found is not None:
             self = cls.__new__(cls)
-            self._set_up(*stored)
+            self._set_up(*found)
             return self
-        from groundup.tokenizer.formats import parse_huggingface
+        from groundup.tokenizer.formats import parse_huggingface, read_source
 
-        self = cls.from_vocabulary(parse_huggingface(place.source, path))
-        place.write(self._encoder, self.pattern, self.normalization, self.fingerprint)
+        source = read_source(path)
+        self = cls.from_vocabulary(parse_huggingface(source, path))
+        stored_encoders.keep(source, self._encoder, self.pattern, self.normalization, lambda: self.fingerprint)
         return self
 
     @classmethod

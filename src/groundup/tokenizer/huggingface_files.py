@@ -38,13 +38,17 @@ def read_huggingface(path: StrPath) -> Vocabulary:
     ids are those of the text alone. Raises TokenizerError, naming the file, if it is malformed or asks for
     what is not done here.
     """
+    return parse_huggingface(read_source(path), path)
+
+
+def read_source(path: StrPath) -> bytes:
+    """The content of a file. Raises TokenizerError, naming the file."""
     with naming(path):
-        content = read_bytes(path)
-    return parse_huggingface(content, path)
+        return read_bytes(path)
 
 
 def parse_huggingface(content: bytes, path: StrPath) -> Vocabulary:
-    """The same of a file that was read already."""
+    """The vocabulary in a file of this content; `path` is for errors."""
     with naming(path):
         file = parse_object(content)
         _refuse_options(file, _NEUTRAL_FILE, "")
@@ -172,15 +176,14 @@ def _refuse_early_merges(merges: Sequence[Merge]) -> None:
     place, where an earlier merge may have become possible. In the order in which merges are learned it cannot.
     Llama 3's file has merges out of that order, but one in it for each token, by which it is always made.
     """
-    first = {left + right: rank for rank, (left, right) in reversed(list(enumerate(merges)))}
-    early: dict[bytes, int] = {}
-    fine: set[bytes] = set()
-    for rank, (left, right) in enumerate(merges):
-        if first.get(left, -1) > rank or first.get(right, -1) > rank:
-            early.setdefault(left + right, rank)
-        else:
-            fine.add(left + right)
-    wrong = next((rank for token, rank in early.items() if token not in fine), None)
+    made = [left + right for left, right in merges]
+    first = dict(zip(reversed(made), range(len(made) - 1, -1, -1), strict=True))
+    made_at = [(first.get(left, -1), first.get(right, -1)) for left, right in merges]
+    early = [rank for rank, (left, right) in enumerate(made_at) if left > rank or right > rank]
+    if not early:
+        return
+    fine = {token for rank, token in enumerate(made) if max(made_at[rank]) <= rank}
+    wrong = next((rank for rank in early if made[rank] not in fine), None)
     if wrong is not None:
         raise TokenizerError(
             f"merge {wrong} ({merges[wrong][0]!r} + {merges[wrong][1]!r}) comes before the merge that makes one of "

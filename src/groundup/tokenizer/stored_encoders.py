@@ -32,17 +32,55 @@ def tokenizer_file(path: StrPath) -> str:
     return os.path.join(path, TOKENIZER_FILE) if os.path.isdir(path) else path
 
 
-def place_of(path: str) -> StoredEncoder | None:
-    """Where the encoder of this tokenizer.json is kept or can be; None if it is small, or cannot be read."""
+def find(path: str) -> tuple[_native.Encoder, str, Normalization, str] | None:
+    """The encoder for this tokenizer.json, its pattern, normalization and fingerprint; None if it is not kept."""
     folder = cache_folder()
-    if folder is None:
+    if folder is None or not _is_private(folder):
         return None
     try:
-        with open(path, "rb") as file:
-            source = file.read()
+        source = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
-    return StoredEncoder(folder, source) if len(source) >= LEAST_BYTES else None
+    try:
+        if os.fstat(source).st_size < LEAST_BYTES:
+            return None
+        checksum = _native.checksum_of_file(source)
+        return None if checksum is None else _read(_file_name(folder, checksum), source)
+    except (OSError, ValueError):
+        return None
+    finally:
+        os.close(source)
+
+
+def keep(
+    source: bytes,
+    encoder: _native.Encoder,
+    pattern: str,
+    normalization: Normalization,
+    fingerprint: Callable[[], str],
+) -> None:
+    """Keep the encoder for a tokenizer.json of this content, unless it is small.
+
+    The fingerprint is asked for only then. Where the encoder cannot be kept, nothing happens but a line in the
+    log (level debug).
+    """
+    from groundup.files import open_atomic
+
+    folder = cache_folder()
+    if folder is None or len(source) < LEAST_BYTES:
+        return
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if not _is_private(folder):
+            raise PermissionError(f"others can write to '{folder}'")
+        notes = [pattern, normalization or "", fingerprint()]
+        with open_atomic(_file_name(folder, _native.checksum(source)), is_spare=True) as file:
+            file.write(_native.store_encoder(encoder, source, notes))
+        _remove_old(folder)
+    except OSError as error:
+        import logging
+
+        logging.getLogger(__name__).debug("the encoder is not kept: %s", error)
 
 
 def cache_folder() -> str | None:
@@ -55,54 +93,24 @@ def cache_folder() -> str | None:
     return os.path.join(base, "groundup", "tokenizers") if os.path.isabs(base) else None
 
 
-class StoredEncoder:
-    """The file in which the encoder for one tokenizer.json is kept, whether it is there or not."""
+def _file_name(folder: str, checksum: int) -> str:
+    return os.path.join(folder, f"{checksum:016x}-{_native.CORE_VERSION}.tables")
 
-    def __init__(self, folder: str, source: bytes) -> None:
-        """`source` is the content of the tokenizer.json."""
-        self.source = source
-        self.path = os.path.join(folder, f"{_native.checksum(source):016x}-{_native.CORE_VERSION}.tables")
 
-    def read(self) -> tuple[_native.Encoder, str, Normalization, str] | None:
-        """The encoder, the pattern, the normalization and the fingerprint; None if the file is of no use."""
-        if not _is_private(os.path.dirname(self.path)):
+def _read(name: str, source: int) -> tuple[_native.Encoder, str, Normalization, str] | None:
+    # Not through a link, which could lead to a file of somebody else's choice.
+    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        if not _is_ours(os.fstat(file), stat.S_ISREG):
             return None
-        try:
-            # Not through a link, which could lead to a file of somebody else's choice.
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            return None
-        try:
-            if not _is_ours(os.fstat(descriptor), stat.S_ISREG):
-                return None
-            found = _native.read_stored_encoder(descriptor, self.source)
-            if found is not None:
-                os.utime(descriptor)  # it was used just now
-        except (OSError, ValueError):
-            return None
-        finally:
-            os.close(descriptor)
+        found = _native.read_stored_encoder(file, source)
         if found is None:
             return None
-        encoder, (pattern, normalization, fingerprint) = found
-        return encoder, pattern, "NFC" if normalization == "NFC" else None, fingerprint
-
-    def write(self, encoder: _native.Encoder, pattern: str, normalization: Normalization, fingerprint: str) -> None:
-        """Keep the encoder. Where that cannot be, nothing happens but a line in the log (level debug)."""
-        from groundup.files import open_atomic
-
-        folder = os.path.dirname(self.path)
-        try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            if not _is_private(folder):
-                raise PermissionError(f"others can write to '{folder}'")
-            with open_atomic(self.path, is_spare=True) as file:
-                file.write(_native.store_encoder(encoder, self.source, [pattern, normalization or "", fingerprint]))
-            _remove_old(folder)
-        except OSError as error:
-            import logging
-
-            logging.getLogger(__name__).debug("the encoder is not kept: %s", error)
+        os.utime(file)  # it was used just now
+    finally:
+        os.close(file)
+    encoder, (pattern, normalization, fingerprint) = found
+    return encoder, pattern, "NFC" if normalization == "NFC" else None, fingerprint
 
 
 def _is_private(folder: str) -> bool:
