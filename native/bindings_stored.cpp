@@ -19,9 +19,11 @@ using namespace nb::literals;
 
 void bind_stored(nb::module_& module) {
     module.def("store_encoder",
-               [](const Encoder& encoder, const nb::bytes& source, const std::vector<std::string>& notes) {
+               [](const Encoder& encoder, const nb::bytes& source, const std::vector<nb::bytes>& notes) {
                    const std::string_view bytes = view(source);
-                   return to_bytes(without_gil(true, [&] { return store_encoder(encoder, bytes, notes); }));
+                   std::vector<std::string_view> views;
+                   for (const nb::bytes& note : notes) views.push_back(view(note));
+                   return to_bytes(without_gil(true, [&] { return store_encoder(encoder, bytes, views); }));
                },
                "encoder"_a, "source"_a, "notes"_a);
     module.def("read_stored_encoder",
@@ -30,7 +32,9 @@ void bind_stored(nb::module_& module) {
                        without_gil(true, [&] { return read_stored_encoder(file, source, cache_bytes); });
                    if (!stored) return nb::none();
                    const nb::object encoder = nb::cast(stored->encoder.release(), nb::rv_policy::take_ownership);
-                   return nb::make_tuple(encoder, nb::cast(stored->notes));
+                   nb::list notes;
+                   for (const std::string& note : stored->notes) notes.append(to_bytes(note));
+                   return nb::make_tuple(encoder, notes);
                },
                "file"_a, "source"_a, "cache_bytes"_a = kCacheBytes);
     module.def("checksum", [](const nb::bytes& bytes) { return Checksum::of(view(bytes)); }, "bytes"_a);

@@ -89,10 +89,11 @@ enum Option : std::size_t { kPattern, kIgnoreMerges, kHasMerges, kNumOptions };
 
 }  // namespace
 
-std::string store_encoder(const Encoder& encoder, std::string_view source, const std::vector<std::string>& notes) {
+std::string store_encoder(const Encoder& encoder, std::string_view source,
+                          const std::vector<std::string_view>& notes) {
     BlockWriter tables;
     std::vector<TokenView> texts;
-    for (const std::string& note : notes) texts.emplace_back(note, 0);
+    for (const std::string_view note : notes) texts.emplace_back(note, 0);
     add_tokens(texts, tables);
     encoder.store(tables);
     const Header header{kKind, kCore, tables.bytes().size(), source.size(), Checksum::of(tables.bytes())};

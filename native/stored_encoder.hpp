@@ -24,7 +24,8 @@ struct StoredEncoder {
 };
 
 // The content of the file. The notes are the caller's, to be had back with the encoder.
-std::string store_encoder(const Encoder& encoder, std::string_view source, const std::vector<std::string>& notes);
+std::string store_encoder(const Encoder& encoder, std::string_view source,
+                          const std::vector<std::string_view>& notes);
 
 // Out of an open file; nothing if it is not whole, or not for the source that the other open file holds and this core.
 // Both by their descriptors, `file` at its beginning. Of the source no more than a piece is in memory at a time.

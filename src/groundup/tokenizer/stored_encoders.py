@@ -38,12 +38,13 @@ def find(path: str) -> tuple[_native.Encoder, str, Normalization, str] | None:
     if folder is None or not _is_private(folder):
         return None
     try:
+        facts = os.stat(path)
+        if facts.st_size < LEAST_BYTES or not stat.S_ISREG(facts.st_mode):
+            return None
         source = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:
-        if os.fstat(source).st_size < LEAST_BYTES:
-            return None
         checksum = _native.checksum_of_file(source)
         return None if checksum is None else _read(_file_name(folder, checksum), source)
     except (OSError, ValueError):
@@ -73,7 +74,7 @@ def keep(
         os.makedirs(folder, mode=0o700, exist_ok=True)
         if not _is_private(folder):
             raise PermissionError(f"others can write to '{folder}'")
-        notes = [pattern, normalization or "", fingerprint()]
+        notes = [note.encode("utf-8", "surrogatepass") for note in (pattern, normalization or "", fingerprint())]
         with open_atomic(_file_name(folder, _native.checksum(source)), is_spare=True) as file:
             file.write(_native.store_encoder(encoder, source, notes))
         _remove_old(folder)
@@ -109,7 +110,8 @@ def _read(name: str, source: int) -> tuple[_native.Encoder, str, Normalization, 
         os.utime(file)  # it was used just now
     finally:
         os.close(file)
-    encoder, (pattern, normalization, fingerprint) = found
+    encoder, notes = found
+    pattern, normalization, fingerprint = (note.decode("utf-8", "surrogatepass") for note in notes)
     return encoder, pattern, "NFC" if normalization == "NFC" else None, fingerprint
 
 
