@@ -343,7 +343,9 @@ class Tokenizer(TokenizerFacts):
             try:
                 return self._encoder.decode_bytes(ids)  # type: ignore[arg-type]
             except TypeError:  # neither a list nor an array that the core reads
-                return self._encoder.decode_bytes([id.__index__() for id in ids])
+                import operator
+
+                return self._encoder.decode_bytes([operator.index(id) for id in ids])
         except ValueError as error:
             raise TokenizerError(f"{error}, whose ids end at {self.vocab_size - 1}") from error
 

@@ -178,11 +178,13 @@ def _refuse_early_merges(merges: Sequence[Merge]) -> None:
     """
     made = [left + right for left, right in merges]
     first = dict(zip(reversed(made), range(len(made) - 1, -1, -1), strict=True))
-    made_at = [(first.get(left, -1), first.get(right, -1)) for left, right in merges]
-    early = [rank for rank, (left, right) in enumerate(made_at) if left > rank or right > rank]
+    lefts_at = [first.get(left, -1) for left, _ in merges]
+    rights_at = [first.get(right, -1) for _, right in merges]
+    parts_at = list(map(max, lefts_at, rights_at))  # where both parts are there; bytes are from the beginning
+    early = [rank for rank, at in enumerate(parts_at) if at > rank]
     if not early:
         return
-    fine = {token for rank, token in enumerate(made) if max(made_at[rank]) <= rank}
+    fine = {token for rank, token in enumerate(made) if parts_at[rank] <= rank}
     wrong = next((rank for rank in early if made[rank] not in fine), None)
     if wrong is not None:
         raise TokenizerError(

@@ -56,7 +56,7 @@ class Vocabulary:
             "merges": "[" + ",".join([f'["{left.hex()}","{right.hex()}"]' for left, right in self.merges]) + "]",
             "pattern": json.dumps(self.pattern),
             "special_tokens": json.dumps(special, separators=(",", ":")),
-            "tokens": "[" + ",".join([f'[{id},"{token.hex()}"]' for id, token in sorted(self.tokens.items())]) + "]",
+            "tokens": "[" + ",".join([f'[{id},"{self.tokens[id].hex()}"]' for id in sorted(self.tokens)]) + "]",
         }
         if self.ignore_merges:
             parts["ignore_merges"] = "true"
