@@ -64,4 +64,5 @@ NB_MODULE(_native, module) {
     groundup::bind_text(module);
     groundup::bind_training(module);
     groundup::bind_encoding(module);
+    groundup::bind_stored(module);
 }

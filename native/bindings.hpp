@@ -20,7 +20,9 @@ namespace nb = nanobind;
 void bind_text(nb::module_& module);
 void bind_training(nb::module_& module);
 void bind_encoding(nb::module_& module);
+void bind_stored(nb::module_& module);
 
+constexpr std::size_t kCacheBytes = std::size_t{64} << 20;  // of words met before, unless told otherwise
 constexpr std::size_t kShortText = 4096;  // letting go of the GIL costs more than such a text
 
 inline std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }

@@ -302,8 +302,33 @@ void bind_encoding(nb::module_& module) {
                  new (self) Encoder(to_tokens(tokens), to_merges(merges), to_tokens(special_tokens), cache_bytes,
                                     ignore_merges, pattern_named(pattern));
              },
-             "tokens"_a, "merges"_a, "special_tokens"_a, "cache_bytes"_a = std::size_t{64} << 20, nb::kw_only(),
+             "tokens"_a, "merges"_a, "special_tokens"_a, "cache_bytes"_a = kCacheBytes, nb::kw_only(),
              "ignore_merges"_a = false, "pattern"_a = "gpt2")
+        .def("tokens",
+             [](const Encoder& self) {
+                 nb::dict tokens;
+                 for (const auto& [bytes, id] : self.tokens()) tokens[nb::int_(id)] = to_bytes(bytes);
+                 return tokens;
+             })
+        .def("special_tokens",
+             [](const Encoder& self) {
+                 nb::dict ids;
+                 for (const auto& [bytes, id] : self.special_tokens()) {
+                     ids[nb::str(bytes.data(), bytes.size())] = nb::int_(id);
+                 }
+                 return ids;
+             })
+        .def("merges",
+             [](const Encoder& self) {
+                 nb::list merges;
+                 for (const auto& [left, right] : self.merges()) {
+                     merges.append(nb::make_tuple(to_bytes(left), to_bytes(right)));
+                 }
+                 return merges;
+             })
+        .def_prop_ro("num_tokens", &Encoder::num_tokens)
+        .def_prop_ro("end_id", &Encoder::end_id)
+        .def_prop_ro("ignore_merges", &Encoder::ignore_merges)
         .def("encode",
              [](const Encoder& self, nb::handle text, bool special, std::size_t num_threads) {
                  return to_list(encode<TokenId>(self, text, special, num_threads));

@@ -32,6 +32,8 @@ public:
         add(items.data(), items.size());
     }
     void add(std::string_view text) { add(text.data(), text.size()); }
+    // Arrays that another writer put together.
+    void add_all(std::span<const char> block) { append(block.data(), block.size()); }
 
     const std::string& bytes() const { return bytes_; }
 
@@ -66,6 +68,7 @@ public:
         bytes_ = bytes_.subspan(padded);
         return items;
     }
+    std::size_t left() const { return bytes_.size(); }
     std::string_view next_text() {
         const std::span<const char> text = next<char>();
         return {text.data(), text.size()};

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 #include <mutex>
 #include <stdexcept>
 #include <type_traits>
@@ -26,11 +27,27 @@ constexpr std::size_t kBytesPerId = 3;  // or more, in most texts
 constexpr std::size_t kLongText = 1 << 16;
 constexpr std::size_t kNarrowChunkBytes = 1 << 16;
 
-std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
+std::vector<std::string> bytes_of(const TokenList& tokens) {
     std::vector<std::string> bytes;
-    bytes.reserve(tokens.size());
-    for (const Token& token : tokens) bytes.push_back(token.first);
+    tokens.for_each([&bytes](std::string_view token, TokenId) { bytes.emplace_back(token); });
     return bytes;
+}
+
+std::vector<TokenId> ids_of(const TokenList& tokens) {
+    std::vector<TokenId> ids;
+    tokens.for_each([&ids](std::string_view, TokenId id) { ids.push_back(id); });
+    return ids;
+}
+
+BlockWriter block_of(const std::vector<Token>& tokens) {
+    BlockWriter block;
+    add_tokens({tokens.begin(), tokens.end()}, block);
+    return block;
+}
+
+TokenList list_of(const BlockWriter& block) {
+    BlockReader reader(block.bytes());
+    return TokenList(reader);
 }
 
 }  // namespace
@@ -38,43 +55,61 @@ std::vector<std::string> bytes_of(const std::vector<Token>& tokens) {
 Encoder::Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
                  const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges,
                  Pattern pattern)
-    : pattern_(pattern),
-      speller_(tokens, merges),
-      specials_(bytes_of(special_tokens)),
-      most_caches_(default_num_threads()) {
+    : Encoder(Speller(tokens, merges), list_of(block_of(tokens)), list_of(block_of(special_tokens)), cache_bytes,
+              ignore_merges, pattern) {
     if (!speller_.is_usable()) merger_.emplace(tokens, merges);
+}
+
+Encoder::Encoder(Speller speller, const TokenList& tokens, const TokenList& special_tokens, std::size_t cache_bytes,
+                 bool ignore_merges, Pattern pattern)
+    : pattern_(pattern),
+      ignore_merges_(ignore_merges),
+      speller_(std::move(speller)),
+      specials_(bytes_of(special_tokens)),
+      special_ids_(ids_of(special_tokens)),
+      special_bytes_(bytes_of(special_tokens)),
+      bytes_per_cache_(cache_bytes),
+      most_caches_(default_num_threads()) {
     if (ignore_merges) {
-        for (const auto& [bytes, id] : tokens) {
-            if (bytes.empty()) continue;
+        tokens.for_each([this](std::string_view bytes, TokenId id) {
+            if (bytes.empty()) return;
             const TokenId* const known = whole_words_.find(bytes);
             if (known == nullptr || id < *known) whole_words_[bytes] = id;
-        }
+        });
     }
-    for (const Token& token : special_tokens) special_ids_.push_back(token.second);
+    make_room({tokens, special_tokens});
     add_token_bytes(tokens);
+    for (const TokenId id : special_ids_) {
+        if (length_code(id) != kUnknown || long_tokens_.contains(id)) shared_ids_.push_back(id);
+    }
     add_token_bytes(special_tokens);
-    bytes_per_cache_ = cache_bytes;
     idle_caches_.reserve(most_caches_);
 }
 
-void Encoder::add_token_bytes(const std::vector<Token>& tokens) {
-    const std::size_t dense = tokens.size() * 4 + 65536;  // ids far above the number of tokens are kept apart
-    std::size_t size = lengths_.size();
-    for (const Token& token : tokens) {
-        if (token.second < dense) size = std::max(size, std::size_t{token.second} + 1);
+void Encoder::make_room(std::initializer_list<TokenList> lists) {
+    std::size_t dense = 65536;  // ids far above the number of tokens are kept apart
+    for (const TokenList& tokens : lists) dense += tokens.size() * 4;
+    std::size_t size = 0;
+    for (const TokenList& tokens : lists) {
+        tokens.for_each([&size, dense](std::string_view, TokenId id) {
+            if (id < dense) size = std::max(size, std::size_t{id} + 1);
+        });
     }
     heads_.resize(size);
     lengths_.resize(size, kUnknown);
-    for (const auto& [bytes, id] : tokens) {
-        const bool is_short = id < size && !bytes.empty() && bytes.size() <= kHeadBytes;
+}
+
+void Encoder::add_token_bytes(const TokenList& tokens) {
+    tokens.for_each([this](std::string_view bytes, TokenId id) {
+        const bool is_short = id < lengths_.size() && !bytes.empty() && bytes.size() <= kHeadBytes;
         if (is_short) {
             heads_[id].fill(0);
             std::copy(bytes.begin(), bytes.end(), heads_[id].begin());
         } else {
             long_tokens_[id] = bytes;
         }
-        if (id < size) lengths_[id] = is_short ? static_cast<std::uint8_t>(bytes.size()) : kLong;
-    }
+        if (id < lengths_.size()) lengths_[id] = is_short ? static_cast<std::uint8_t>(bytes.size()) : kLong;
+    });
 }
 
 std::string_view Encoder::token_bytes(std::int64_t id) const {

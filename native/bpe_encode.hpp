@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,12 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "block.hpp"
 #include "id_buffer.hpp"
 #include "known_words.hpp"
 #include "merger.hpp"
 #include "pattern.hpp"
 #include "special_tokens.hpp"
 #include "speller.hpp"
+#include "token_list.hpp"
 #include "word_cache.hpp"
 
 namespace groundup {
@@ -46,6 +49,20 @@ public:
     Encoder(const std::vector<Token>& tokens, const std::vector<Merge>& merges,
             const std::vector<Token>& special_tokens, std::size_t cache_bytes, bool ignore_merges = false,
             Pattern pattern = Pattern::gpt2);
+
+    // Adds all that it is made of to the block.
+    void store(BlockWriter& block) const;
+    // One out of what store() added, which lies in the block from `begin` to its end. Only what would read outside of
+    // the stored arrays' ends is checked (std::invalid_argument): they must be as they were.
+    static std::unique_ptr<Encoder> restored(ZeroedArray<char> block, std::size_t begin, std::size_t cache_bytes);
+
+    // What it was made of: all tokens, those that are special too, in the order of their ids; and so on.
+    std::vector<Token> tokens() const;
+    std::size_t num_tokens() const { return all_ids().size(); }
+    std::uint64_t end_id() const;  // one more than the largest id
+    std::vector<Token> special_tokens() const;
+    std::vector<Merge> merges() const { return merger_ ? merger_->merges() : speller_.merges(); }
+    bool ignore_merges() const { return ignore_merges_; }
 
     struct Special {
         std::size_t begin;
@@ -84,6 +101,10 @@ public:
 private:
     friend class BatchIds;
     friend class EncoderStream;
+
+    // With all but the tables, which come from elsewhere.
+    Encoder(Speller speller, const TokenList& tokens, const TokenList& special_tokens, std::size_t cache_bytes,
+            bool ignore_merges, Pattern pattern);
 
     // A cache for the time of a call. Nobody waits for one: where all are in use, or where the process was
     // forked while another thread held the lock, a new one serves and is thrown away.
@@ -124,19 +145,24 @@ private:
     template <class Take>
     void encode_chunks(std::string_view text, bool recognise_special, std::size_t num_threads, const Check& check,
                        Take&& take) const;
-    void add_token_bytes(const std::vector<Token>& tokens);
+    void make_room(std::initializer_list<TokenList> lists);  // for add_token_bytes of each of them
+    void add_token_bytes(const TokenList& tokens);
+    std::vector<TokenId> all_ids() const;  // in order
     std::uint8_t length_code(std::int64_t id) const {
         return static_cast<std::uint64_t>(id) < lengths_.size() ? lengths_[static_cast<std::size_t>(id)] : kUnknown;
     }
     std::string_view token_bytes(std::int64_t id) const;
 
     Pattern pattern_;
+    bool ignore_merges_;
     Speller speller_;
     std::optional<Merger> merger_;  // where the speller cannot be used
     WordTable<TokenId> whole_words_;  // with ignore_merges
     SpecialTokens specials_;
     const SpecialTokens no_specials_{{}};  // where their spelling is ordinary text
     std::vector<TokenId> special_ids_;
+    std::vector<std::string> special_bytes_;
+    std::vector<TokenId> shared_ids_;  // of special tokens that are ordinary tokens as well
 
     // The first bytes of a token; decoding copies them all, and moves on by the true length.
     static constexpr std::size_t kHeadBytes = 16;

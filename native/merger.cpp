@@ -44,6 +44,12 @@ Merger::Symbol Merger::symbol_of(const std::string& bytes, std::unordered_map<st
     return place->second;
 }
 
+std::vector<Merge> Merger::merges() const {
+    std::vector<Merge> merges;
+    for (const auto& [left, right] : pair_of_rank_) merges.emplace_back(symbol_bytes_[left], symbol_bytes_[right]);
+    return merges;
+}
+
 void Merger::encode(std::string_view word, IdBuffer& ids) const {
     if (word.size() <= kLongestShortWord) {
         encode_short(word, ids);

@@ -30,6 +30,9 @@ public:
     // Appends the ids of the word. Throws std::invalid_argument that names a token without an id.
     void encode(std::string_view word, IdBuffer& ids) const;
 
+    // The merges that it was made of, in their order.
+    std::vector<Merge> merges() const;
+
 private:
     // Inside, tokens are numbered as they come: the 256 bytes, then what the merges name and make.
     using Symbol = std::uint32_t;

@@ -152,7 +152,7 @@ Speller::Speller(const std::vector<Token>& tokens, const std::vector<Merge>& mer
     *this = Speller(to_block(block));
 }
 
-Speller::Speller(ZeroedArray<char> block) : block_(std::move(block)) {
+Speller::Speller(ZeroedArray<char> block, std::size_t begin) : block_(std::move(block)), begin_(begin) {
     BlockReader reader(bytes());
     merges_ = MergeIndex(reader);
     trie_ = TokenTrie(reader);
@@ -161,6 +161,21 @@ Speller::Speller(ZeroedArray<char> block) : block_(std::move(block)) {
     ids_ = reader.next<TokenId>();
     is_made_ = reader.next<char>();
     all_bytes_ = reader.next_text();
+}
+
+std::vector<Merge> Speller::merges() const {
+    std::vector<std::string_view> bytes;
+    std::size_t begin = 0;
+    for (const std::uint32_t length : lengths_) {
+        bytes.push_back(all_bytes_.substr(begin, length));
+        begin += length;
+    }
+    std::vector<Merge> merges;
+    for (auto symbol = Symbol{kNumBytes}; symbol < bytes.size(); ++symbol) {
+        const auto [left, right] = merges_.parts(symbol);
+        merges.emplace_back(bytes[left], bytes[right]);
+    }
+    return merges;
 }
 
 bool Speller::may_touch(char left, char right) const {

@@ -31,15 +31,18 @@ class Speller {
 public:
     // Of two ids for one token the lower is used. Throws std::invalid_argument for an id that is too large.
     Speller(const std::vector<Token>& tokens, const std::vector<Merge>& merges);
-    // Out of what bytes() gave.
-    explicit Speller(ZeroedArray<char> block);
+    // Out of what bytes() gave, which lies in the block from `begin` to its end.
+    explicit Speller(ZeroedArray<char> block, std::size_t begin = 0);
 
     // Whether it can be used: each merge makes a new token out of bytes and of what earlier merges made.
     // Otherwise only Merger knows the ids.
     bool is_usable() const { return merges_.num_symbols() != 0; }
 
     // All of it, as it can be stored.
-    std::span<const char> bytes() const { return {block_.begin(), block_.end()}; }
+    std::span<const char> bytes() const { return {block_.begin() + begin_, block_.end()}; }
+
+    // The merges that it was made of, in their order.
+    std::vector<Merge> merges() const;
 
     // Calls visit(bytes, id) for each token that is what the merges make of its bytes.
     template <class Visit>
@@ -74,7 +77,8 @@ private:
 
     static constexpr TokenId kNoId = 0xFFFFFFFF;
 
-    ZeroedArray<char> block_;  // holds all that follows
+    ZeroedArray<char> block_;  // holds all that follows, from begin_ on
+    std::size_t begin_ = 0;
     MergeIndex merges_;
     TokenTrie trie_;
     std::span<const std::uint64_t> touching_;  // by pairs of bytes: do they stand side by side in some token?

@@ -37,6 +37,12 @@ def one_thread():
     torch.set_num_threads(1)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_tests(tmp_path_factory):
+    """Tests, and the processes that they start, find nothing in the user's cache folder and leave nothing there."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of shared data beside the project; the test is skipped where it is missing."""

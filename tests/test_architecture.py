@@ -14,7 +14,7 @@ SOURCE = Path(groundup.__file__).parent
 
 # Lowest first; rooms on one line do not know each other.
 LEVELS = [
-    {"errors"},
+    {"errors", "annotations"},
     {"files"},
     {"environment", "config"},
     {"recipe", "device"},

@@ -3,9 +3,7 @@
 Importing this package is cheap: torch and numpy load with the first name that needs them.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # which type checkers take for true; importing typing would cost more than the rest
 if TYPE_CHECKING:
     from groundup.checkpoint import load_run
     from groundup.config import ModelConfig, RunConfig
@@ -45,7 +43,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'groundup' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return getattr(__import__(_HOME[name], fromlist=[name]), name)  # importlib would be a module more

@@ -24,8 +24,12 @@ def write_atomic(path: StrPath, content: str | bytes) -> None:
 
 
 @contextlib.contextmanager
-def open_atomic(path: StrPath) -> Iterator[IO[bytes]]:
-    """A binary file for writing that takes the place of `path` only if the block ends without error."""
+def open_atomic(path: StrPath, *, is_spare: bool = False) -> Iterator[IO[bytes]]:
+    """A binary file for writing that takes the place of `path` only if the block ends without error.
+
+    A spare file can be made again: it is for this user alone, and not flushed to the disk, so that after a loss
+    of power it may be damaged.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
@@ -33,11 +37,14 @@ def open_atomic(path: StrPath) -> Iterator[IO[bytes]]:
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        aside.chmod(0o666 & ~_umask())
+            if not is_spare:
+                file.flush()
+                os.fsync(file.fileno())
+        if not is_spare:
+            aside.chmod(0o666 & ~_umask())
         aside.replace(path)
-        sync_folder(path.parent)
+        if not is_spare:
+            sync_folder(path.parent)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise

@@ -4,10 +4,12 @@ import argparse
 import random
 import sys
 
-from fuzz import decoding, encoding, loading, streaming, training
+from fuzz import decoding, encoding, loading, storing, streaming, training
 from fuzz.runner import LIMIT_S, case_of, run, run_case
 
-TARGETS = [target for module in (training, encoding, decoding, streaming, loading) for target in module.TARGETS]
+TARGETS = [
+    target for module in (training, encoding, decoding, streaming, loading, storing) for target in module.TARGETS
+]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -19,13 +19,11 @@ from groundup.tokenizer.patterns import (
     LLAMA3_PATTERN,
     O200K_PATTERN,
     QWEN2_PATTERN,
-    foreign_syntax,
-    from_shared_spelling,
     pre_tokenizer,
     scanner_name,
-    to_shared_spelling,
 )
 from groundup.tokenizer.reference import pre_tokenize
+from groundup.tokenizer.shared_syntax import foreign_syntax, from_shared_spelling, to_shared_spelling
 from groundup.tokenizer.train import train_bpe_from_iterator
 
 # Every spelling that has a name, and texts on which those of different names differ.

@@ -1,8 +1,13 @@
 """The parts of a tokenizer: what is accepted, which ids follow, what the fingerprint covers."""
 
 import dataclasses
+import hashlib
+import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizer.strategies import vocabularies
 
 from groundup.errors import TokenizerError
 from groundup.tokenizer.vocabulary import LARGEST_ID, make_vocabulary
@@ -101,3 +106,19 @@ def test_fingerprint_covers_every_part_and_nothing_else():
     # Fixed for ever: shards written long ago carry it.
     small = make_vocabulary({0: b"a", 1: b"b", 2: b"ab"}, [(b"a", b"b")], ["<x>"])
     assert small.fingerprint().startswith("bad47c4ed9bd9208")
+
+
+@given(vocabularies(), st.text(), st.booleans(), st.sampled_from([None, "NFC"]))
+def test_the_fingerprint_is_of_compact_json(vocabulary, pattern, ignore_merges, normalization):
+    vocab, merges = vocabulary
+    options = {"ignore_merges": ignore_merges, "normalization": normalization}
+    made = make_vocabulary(vocab, list(dict.fromkeys(merges)), ["<é>", '"\n'], pattern, **options)
+    parts = {
+        "merges": [[left.hex(), right.hex()] for left, right in made.merges],
+        "pattern": pattern,
+        "special_tokens": sorted([id, token] for token, id in made.special_tokens.items()),
+        "tokens": [[id, token.hex()] for id, token in sorted(made.tokens.items())],
+    }
+    parts |= {name: value for name, value in options.items() if value}
+    canonical = json.dumps(parts, separators=(",", ":"), sort_keys=True)
+    assert made.fingerprint() == hashlib.sha256(canonical.encode("ascii")).hexdigest()

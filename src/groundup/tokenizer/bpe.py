@@ -1,60 +1,50 @@
 """The tokenizer: text to ids and back, by byte-level BPE. The front door of this room.
 
-Checks, choices and errors are here; the work is done by the native core (`native/`), and `reference.py`
-has the same algorithm to read. Learning a vocabulary is in `train.py`, files are in `formats.py`.
-Importing this module loads neither numpy nor regex; they come with the calls that need them.
+Checks and choices are here; the work is done by the native core (`native/`), and `reference.py` has the same
+algorithm to read. Learning a vocabulary is in `train.py`, files are in `formats.py`, `stored_encoders.py` makes
+loading fast. A load is to take milliseconds, so what this module imports is next to nothing: all else comes with
+the calls that need it, numpy and regex too.
 """
 
-import itertools
-import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, SupportsIndex
+from __future__ import annotations
 
 from groundup import _native
-from groundup.corpus import END_OF_TEXT
+from groundup.annotations import TYPE_CHECKING
 from groundup.errors import TokenizerError
-from groundup.files import StrPath, open_atomic
-from groundup.tokenizer.formats import (
-    TOKENIZER_FILE,
-    read_gpt2,
-    read_huggingface,
-    read_tiktoken,
-    write_gpt2,
-    write_huggingface,
-    write_tiktoken,
-)
-from groundup.tokenizer.normalization import NormalizingStream, is_nfc, to_nfc
-from groundup.tokenizer.patterns import GPT2_PATTERN, pre_tokenizer, scanner_name
-from groundup.tokenizer.special import SpecialSplitter
-from groundup.tokenizer.streaming import PatternStream, SpecialGuard, StreamingDecoder
-from groundup.tokenizer.surrogates import replace_surrogates, surrogate_error
-from groundup.tokenizer.train import BpeTrainer, train_bpe, train_bpe_from_counts, train_bpe_from_iterator
-from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary, make_vocabulary
+from groundup.tokenizer import stored_encoders
+from groundup.tokenizer.explained import explained, name_special
+from groundup.tokenizer.facts import TokenizerFacts
+from groundup.tokenizer.patterns import GPT2_PATTERN, scanner_name
+from groundup.tokenizer.segments import Segments
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Literal, SupportsIndex
+
     import numpy
+
+    from groundup.files import StrPath
+    from groundup.tokenizer.streaming import StreamingDecoder
+    from groundup.tokenizer.train import BpeTrainer, train_bpe, train_bpe_from_counts, train_bpe_from_iterator
+    from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary
+
+    Text = str | bytes  # bytes are UTF-8
+    # What the spelling of a special token in a text is: the token, ordinary text, or an error.
+    Special = Literal["token", "text", "error"]
 
 __all__ = [
     "GPT2_PATTERN",
     "BpeTrainer",
-    "Special",
     "Tokenizer",
     "train_bpe",
     "train_bpe_from_counts",
     "train_bpe_from_iterator",
 ]
 
-Text = str | bytes  # bytes are UTF-8
-
-# What the spelling of a special token in a text is: the token, ordinary text, or an error.
-Special = Literal["token", "text", "error"]
-
 _STEP_CHARS = 1 << 16  # of a long text in a stream, so that its ids are not all in memory at once
 
 
-class Tokenizer:
+class Tokenizer(TokenizerFacts):
     """A vocabulary that turns text into ids and ids into text. It never changes; threads may share it.
 
     >>> vocab = dict(enumerate([b" ", b"a", b"c", b"e", b"h", b"t", b"th", b" c", b" a", b"the", b" at"]))
@@ -76,7 +66,9 @@ class Tokenizer:
         pattern: str = GPT2_PATTERN,
     ) -> None:
         """Special tokens that `vocab` lacks get the ids after its largest. The arguments are copied."""
-        self._set_up(make_vocabulary(vocab, merges, special_tokens, pattern))
+        from groundup.tokenizer.vocabulary import make_vocabulary
+
+        self._set_up_anew(make_vocabulary(vocab, merges, special_tokens, pattern))
 
     @classmethod
     def from_files(
@@ -86,61 +78,83 @@ class Tokenizer:
         special_tokens: Sequence[str] | None = None,
         *,
         pattern: str = GPT2_PATTERN,
-    ) -> "Tokenizer":
+    ) -> Tokenizer:
         """From GPT-2's vocab.json and merges.txt, which do not say what the special tokens are."""
+        from groundup.tokenizer.formats import read_gpt2
+
         return cls.from_vocabulary(read_gpt2(vocab_path, merges_path, special_tokens, pattern))
 
     @classmethod
-    def load(cls, path: StrPath) -> "Tokenizer":
+    def load(cls, path: StrPath) -> Tokenizer:
         """From a tokenizer.json of byte-level BPE, or a folder that has one.
 
         Its added tokens are the special tokens. Those that it would have put around every text, as Llama 3's
-        <|begin_of_text|>, are not put there: add their ids where you want them.
+        <|begin_of_text|>, are not put there: add their ids where you want them. What a large file was found to
+        hold is kept in the user's cache folder, for the next load of the same file (`stored_encoders.py`).
         """
-        return cls.from_vocabulary(read_huggingface(_tokenizer_file(path)))
+        path = stored_encoders.tokenizer_file(path)
+        found = stored_encoders.find(path)
+        if found is not None:
+            self = cls.__new__(cls)
+            self._set_up(*found)
+            return self
+        from groundup.tokenizer.formats import parse_huggingface, read_source
+
+        source = read_source(path)
+        self = cls.from_vocabulary(parse_huggingface(source, path))
+        stored_encoders.keep(source, self._encoder, self.pattern, self.normalization, lambda: self.fingerprint)
+        return self
 
     @classmethod
     def from_tiktoken(
         cls, path: StrPath, special_tokens: Mapping[str, int] | None = None, *, pattern: str
-    ) -> "Tokenizer":
+    ) -> Tokenizer:
         """From a .tiktoken file, which says neither the special tokens nor the pattern (see `patterns`)."""
+        from groundup.tokenizer.formats import read_tiktoken
+
         return cls.from_vocabulary(read_tiktoken(path, special_tokens or {}, pattern))
 
     @classmethod
-    def from_vocabulary(cls, vocabulary: Vocabulary) -> "Tokenizer":
+    def from_vocabulary(cls, vocabulary: Vocabulary) -> Tokenizer:
         """From parts that are checked."""
         self = cls.__new__(cls)
-        self._set_up(vocabulary)
+        self._set_up_anew(vocabulary)
         return self
 
-    def _set_up(self, vocabulary: Vocabulary) -> None:
-        special = vocabulary.special_tokens
-        scanner = scanner_name(vocabulary.pattern)
-        self._vocabulary = vocabulary
-        self._encoder = _native.Encoder(
+    def _set_up_anew(self, vocabulary: Vocabulary) -> None:
+        encoder = _native.Encoder(
             list(vocabulary.ordinary_ids().items()),
             vocabulary.merges,
-            [(token.encode(), id) for token, id in special.items()],
+            [(token.encode(), id) for token, id in vocabulary.special_tokens.items()],
             ignore_merges=vocabulary.ignore_merges,
-            pattern=scanner or "gpt2",  # without a scanner it gets nothing but pre-tokens
+            pattern=scanner_name(vocabulary.pattern) or "gpt2",  # without a scanner it gets nothing but pre-tokens
         )
-        self._longest_special = max(map(len, special), default=0)
-        self._cut = None if scanner else pre_tokenizer(vocabulary.pattern)
-        self._normalizes = vocabulary.normalization is not None
-        splits_here = self._cut is not None or self._normalizes
-        self._splitters = {True: SpecialSplitter(list(special) if splits_here else []), False: SpecialSplitter([])}
+        self._set_up(encoder, vocabulary.pattern, vocabulary.normalization)
+        self._vocabulary = vocabulary
+
+    def _set_up(
+        self, encoder: _native.Encoder, pattern: str, normalization: Normalization, fingerprint: str | None = None
+    ) -> None:
+        super()._set_up(encoder, pattern, normalization, fingerprint)
+        self._segments = Segments(encoder, self._special_tokens, pattern, normalization)
 
     def save(self, path: StrPath) -> None:
         """Write a tokenizer.json at `path`, or in it if it is a folder; other tools read it, with the same ids."""
-        write_huggingface(_tokenizer_file(path), self._vocabulary)
+        from groundup.tokenizer.formats import write_huggingface
+
+        write_huggingface(stored_encoders.tokenizer_file(path), self._parts())
 
     def save_gpt2(self, vocab_path: StrPath, merges_path: StrPath) -> None:
         """Write GPT-2's vocab.json and merges.txt."""
-        write_gpt2(vocab_path, merges_path, self._vocabulary)
+        from groundup.tokenizer.formats import write_gpt2
+
+        write_gpt2(vocab_path, merges_path, self._parts())
 
     def save_tiktoken(self, path: StrPath) -> None:
         """Write a .tiktoken file, if tiktoken gives our ids; it has no place for special tokens and the pattern."""
-        write_tiktoken(path, self._vocabulary)
+        from groundup.tokenizer.formats import write_tiktoken
+
+        write_tiktoken(path, self._parts())
 
     def encode(
         self,
@@ -157,27 +171,25 @@ class Tokenizer:
         `errors="replace"` counts as U+FFFD. A text of megabytes can be shared out to threads (None: all
         processors); the ids are the same.
         """
-        text = self._readable(text)
+        text = self._segments.readable(text)
         if errors == "replace" and isinstance(text, str):
+            from groundup.tokenizer.surrogates import replace_surrogates
+
             text = replace_surrogates(text)
         elif errors not in ("strict", "replace"):
             raise TokenizerError(f"errors is {errors!r}; it must be 'strict' or 'replace'")
         recognise = self._recognise(special, [text])
         try:
-            if isinstance(text, bytes) or not self._goes_by_segments([text]):
+            if isinstance(text, bytes) or not self._segments.are_needed([text]):
                 return self._encoder.encode(text, recognise, _checked_threads(num_threads))
-            text.encode()  # a lone surrogate is to be named by its place in the text, not in its pre-token
-            segments = self._splitters[recognise].split(text)
-            return [id for segment in segments for id in self._encode_segment(*segment)]
+            return self._segments.encode(text, recognise)
         except ValueError as error:
-            raise _explained(error, [text]) from error
+            raise explained(error, [text]) from error
 
-    def encode_to_array(
-        self, text: Text, *, special: Special = "token", num_threads: int | None = 1
-    ) -> "numpy.ndarray":
+    def encode_to_array(self, text: Text, *, special: Special = "token", num_threads: int | None = 1) -> numpy.ndarray:
         """The ids of a text, as `encode` gives them, as a 1-D array of type `dtype`."""
-        text = self._readable(text)
-        if self._goes_by_segments([text]):
+        text = self._segments.readable(text)
+        if self._segments.are_needed([text]):
             import numpy
 
             return numpy.array(self.encode(text, special=special), dtype=self.dtype)
@@ -186,7 +198,7 @@ class Tokenizer:
         try:
             return to_array(text, recognise, _checked_threads(num_threads))
         except ValueError as error:
-            raise _explained(error, [text]) from error
+            raise explained(error, [text]) from error
 
     def encode_with_offsets(
         self, text: str, *, special: Special = "token", unit: Literal["character", "byte"] = "character"
@@ -202,7 +214,7 @@ class Tokenizer:
         """
         if unit not in ("character", "byte"):
             raise TokenizerError(f"unit is {unit!r}; it must be 'character' or 'byte'")
-        if self._normalizes and not is_nfc(text):
+        if self._segments.changes(text):
             raise TokenizerError("the text is not in NFC, to which this tokenizer brings it first: normalize it before")
         ids = self.encode(text, special=special)
         return ids, self._encoder.spans(text, ids, unit == "character")
@@ -212,34 +224,36 @@ class Tokenizer:
 
         The ids are not kept, unless the text has to be cut or normalized in Python (a pattern of your own, NFC).
         """
-        text = self._readable(text)
-        if self._goes_by_segments([text]):
+        text = self._segments.readable(text)
+        if self._segments.are_needed([text]):
             return len(self.encode(text, special=special))
         recognise = self._recognise(special, [text])
         try:
             return self._encoder.count_tokens(text, recognise, _checked_threads(num_threads))
         except ValueError as error:
-            raise _explained(error, [text]) from error
+            raise explained(error, [text]) from error
 
     def encode_batch(
         self, texts: Sequence[Text], *, special: Special = "token", num_threads: int | None = None
     ) -> list[list[int]]:
         """The ids of each text, as `encode` gives them; in several threads, by default all processors'."""
-        texts = self._readable_texts(texts)
-        if self._goes_by_segments(texts):
+        texts = self._segments.readable_texts(texts)
+        if self._segments.are_needed(texts):
             return [self.encode(text, special=special) for text in texts]
         recognise = self._recognise(special, texts)
         try:
             return self._encoder.encode_batch(texts, recognise, _checked_threads(num_threads))
         except ValueError as error:
-            raise _explained(error, texts) from error
+            raise explained(error, texts) from error
 
     def encode_batch_to_arrays(
         self, texts: Sequence[Text], *, special: Special = "token", num_threads: int | None = None
-    ) -> "list[numpy.ndarray]":
+    ) -> list[numpy.ndarray]:
         """As `encode_batch`, each text's ids a 1-D array of type `dtype`: a part of one array that holds them all."""
+        from itertools import pairwise
+
         ids, ends = self.encode_joined(texts, special=special, num_threads=num_threads)
-        return [ids[begin:end] for begin, end in itertools.pairwise([0, *ends.tolist()])]
+        return [ids[begin:end] for begin, end in pairwise([0, *ends.tolist()])]
 
     def encode_joined(
         self,
@@ -248,7 +262,7 @@ class Tokenizer:
         special: Special = "token",
         end_of_text: Sequence[bool] = (),
         num_threads: int | None = None,
-    ) -> "tuple[numpy.ndarray, numpy.ndarray]":
+    ) -> tuple[numpy.ndarray, numpy.ndarray]:
         """The ids of all texts in one array of type `dtype`, and where those of each text end (uint64).
 
         After the texts for which `end_of_text`, if it is given, is true comes the id of <|endoftext|>, which counts
@@ -262,30 +276,20 @@ class Tokenizer:
         if end_of_text and len(end_of_text) != len(texts):
             raise TokenizerError(f"end_of_text has {len(end_of_text)} values for {len(texts)} texts; give one for each")
         if any(end_of_text) and self.end_of_text_id is None:
-            raise TokenizerError(f"the tokenizer has no {END_OF_TEXT}, which is to follow a text; leave it out")
+            raise TokenizerError("the tokenizer has no <|endoftext|>, which is to follow a text; leave it out")
         marks, end_id = bytes(end_of_text), self.end_of_text_id or 0
-        texts = self._readable_texts(texts)
-        if self._goes_by_segments(texts):
-            return self._joined_segments(texts, special, marks, end_id)
+        texts = self._segments.readable_texts(texts)
+        if self._segments.are_needed(texts):
+            import numpy
+
+            ids, ends = self._segments.joined(texts, lambda text: self.encode(text, special=special), marks, end_id)
+            return numpy.array(ids, dtype=self.dtype), numpy.array(ends, dtype=numpy.uint64)
         recognise = self._recognise(special, texts)
         join = self._encoder.encode_joined_16 if self._is_narrow else self._encoder.encode_joined
         try:
             return join(texts, recognise, _checked_threads(num_threads), marks=marks, end_id=end_id)
         except ValueError as error:
-            raise _explained(error, texts) from error
-
-    def _joined_segments(
-        self, texts: Sequence[Text], special: Special, marks: bytes, end_id: int
-    ) -> "tuple[numpy.ndarray, numpy.ndarray]":
-        import numpy
-
-        ids: list[int] = []
-        ends: list[int] = []
-        for text, mark in zip(texts, marks or bytes(len(texts)), strict=True):
-            ids += self.encode(text, special=special)
-            ids += [end_id] * mark
-            ends.append(len(ids))
-        return numpy.array(ids, dtype=self.dtype), numpy.array(ends, dtype=numpy.uint64)
+            raise explained(error, texts) from error
 
     def encode_file(
         self,
@@ -303,34 +307,23 @@ class Tokenizer:
         """
         if special not in ("token", "text"):
             raise TokenizerError(f"special is {special!r}; for a file it must be 'token' or 'text'")
-        recognise = special == "token"
+        from groundup.files import open_atomic
+        from groundup.tokenizer import file_ids
+
+        num_threads = _checked_threads(num_threads)
+        if self._segments.may_be_needed:
+            arrays = file_ids.iter_streamed(
+                lambda texts: self.encode_iterable(texts, special=special), path, self.dtype
+            )
+        else:
+            recognise = special == "token"
+            arrays = file_ids.iter_native(self._encoder, path, recognise, num_threads, self._is_narrow)
         num_ids = 0
         with open_atomic(out) as file:
-            for ids in self._iter_arrays(path, recognise, _checked_threads(num_threads)):
+            for ids in arrays:
                 file.write(ids.astype(self.dtype.newbyteorder("<"), copy=False).data)
                 num_ids += len(ids)
         return num_ids
-
-    def _iter_arrays(self, path: StrPath, recognise: bool, num_threads: int) -> "Iterator[numpy.ndarray]":
-        """The ids of a file, some megabytes of it at a time."""
-        try:
-            if self._cut is None and not self._normalizes:
-                parts = _native.FileIds(self._encoder, path, recognise, num_threads)
-                read = parts.next_16 if self._is_narrow else parts.next
-                while (ids := read()) is not None:
-                    yield ids
-                return
-            import numpy
-
-            with Path(path).open(encoding="utf-8", newline="") as file:
-                texts = iter(lambda: file.read(_STEP_CHARS), "")
-                ids = self.encode_iterable(texts, special="token" if recognise else "text")
-                while len(part := numpy.fromiter(itertools.islice(ids, _STEP_CHARS), dtype=self.dtype)):
-                    yield part
-        except UnicodeDecodeError as error:
-            raise TokenizerError(f"'{path}' is not UTF-8: {error.reason}") from error
-        except ValueError as error:
-            raise _explained(error, []) from error
 
     def encode_iterable(self, iterable: Iterable[str], *, special: Special = "token") -> Iterator[int]:
         """The ids of `"".join(iterable)`, one by one, without joining it.
@@ -342,15 +335,11 @@ class Tokenizer:
         return self._iter_ids(iterable, special)
 
     def _iter_ids(self, texts: Iterable[str], special: Special) -> Iterator[int]:
-        recognise = special == "token"
-        guard = SpecialGuard(self._refuse_special, self._longest_special) if special == "error" else None
-        if self._cut is not None:
-            stream = PatternStream(self._splitters[recognise], self._encode_segment)
-        elif self._normalizes:
-            open_stream = partial(self._encoder.stream, False)
-            stream = NormalizingStream(self._splitters[recognise], self._vocabulary.special_tokens, open_stream)
-        else:
-            stream = self._encoder.stream(recognise)
+        from groundup.tokenizer.streaming import SpecialGuard
+
+        longest = max(map(len, self._special_tokens), default=0)
+        guard = SpecialGuard(self._refuse_special, longest) if special == "error" else None
+        stream = self._segments.stream(special == "token")
         offset = 0
         for text in texts:
             for start in range(0, len(text), _STEP_CHARS):
@@ -362,45 +351,14 @@ class Tokenizer:
                         guard.check(part)
                     ids = stream.push(part)
                 except ValueError as error:
-                    raise _explained(error, [], offset) from error
+                    raise explained(error, [], offset) from error
                 yield from ids
                 offset += len(part)
         try:
             ids = stream.finish()
         except ValueError as error:
-            raise _explained(error, []) from error
+            raise explained(error, []) from error
         yield from ids
-
-    def _readable(self, text: Text) -> Text:
-        """The text as the core takes it, or as str where Python has to look into it."""
-        if isinstance(text, str) or (self._cut is None and not self._normalizes):
-            return text
-        try:
-            return text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise TokenizerError(
-                f"the text is not UTF-8: byte {text[error.start]:#04x} at byte offset {error.start}"
-            ) from error
-
-    def _readable_texts(self, texts: Sequence[Text]) -> list[Text]:
-        looks_inside = self._cut is not None or self._normalizes
-        return [self._readable(text) for text in texts] if looks_inside else list(texts)
-
-    def _goes_by_segments(self, texts: Sequence[Text]) -> bool:
-        """Whether there is work for Python between special tokens: a pattern of your own, text to normalize."""
-        if self._cut is not None:
-            return True
-        return self._normalizes and not all(isinstance(text, bytes) or is_nfc(text) for text in texts)
-
-    def _encode_segment(self, text: str, is_special: bool) -> list[int]:
-        """The ids of a special token, or of the text between two."""
-        if is_special:
-            return [self._vocabulary.special_tokens[text]]
-        if self._normalizes:
-            text = to_nfc(text)
-        if self._cut is None:
-            return self._encoder.encode(text, False)
-        return self._encoder.encode_words([word.encode() for word in self._cut(text)])
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """The text of the ids: their bytes as UTF-8, with U+FFFD for what is not. An unknown id is an error."""
@@ -416,90 +374,28 @@ class Tokenizer:
             try:
                 return self._encoder.decode_bytes(ids)  # type: ignore[arg-type]
             except TypeError:  # neither a list nor an array that the core reads
+                import operator
+
                 return self._encoder.decode_bytes([operator.index(id) for id in ids])
         except ValueError as error:
             raise TokenizerError(f"{error}, whose ids end at {self.vocab_size - 1}") from error
 
     def decoder(self) -> StreamingDecoder:
         """A decoder that takes ids one at a time and never shows half a character."""
+        from groundup.tokenizer.streaming import StreamingDecoder
+
         return StreamingDecoder(self.token_bytes)
 
     def token_bytes(self, id: int) -> bytes:
         """The bytes of one id."""
         return self.decode_bytes([id])
 
-    @property
-    def vocab(self) -> dict[int, bytes]:
-        """The bytes of each id, special tokens included (a copy)."""
-        return dict(self._vocabulary.tokens)
-
-    @property
-    def merges(self) -> list[Merge]:
-        """The merges in order of creation (a copy)."""
-        return list(self._vocabulary.merges)
-
-    @property
-    def special_tokens(self) -> dict[str, int]:
-        """The id of each special token (a copy)."""
-        return dict(self._vocabulary.special_tokens)
-
-    @property
-    def pattern(self) -> str:
-        """The regular expression that cuts text into pre-tokens."""
-        return self._vocabulary.pattern
-
-    @property
-    def ignore_merges(self) -> bool:
-        """Whether a pre-token that is a token as a whole is looked up, not merged (Llama 3, tiktoken)."""
-        return self._vocabulary.ignore_merges
-
-    @property
-    def normalization(self) -> Normalization:
-        """What is done to the text between special tokens before it is cut: "NFC" (Qwen) or nothing."""
-        return self._vocabulary.normalization
-
-    @cached_property
-    def vocab_size(self) -> int:
-        """The largest id plus one: the rows an embedding needs. Ids may have gaps."""
-        return max(self._vocabulary.tokens, default=-1) + 1
-
-    @property
-    def end_of_text_id(self) -> int | None:
-        """The id of <|endoftext|>, if it is a special token."""
-        return self._vocabulary.special_tokens.get(END_OF_TEXT)
-
-    @property
-    def dtype(self) -> "numpy.dtype":
-        """The type of ids at rest: uint16 if the largest is at most 65,535 (half the bytes), else uint32."""
-        import numpy
-
-        return numpy.dtype(numpy.uint16 if self._is_narrow else numpy.uint32)
-
-    @cached_property
-    def _is_narrow(self) -> bool:
-        return self.vocab_size <= 1 << 16
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of all that decides the ids, in hexadecimal: equal for equal tokenizers, however stored."""
-        return self._vocabulary.fingerprint()
-
-    def byte_lengths(self) -> "numpy.ndarray":
-        """For each id below vocab_size how many bytes of text it stands for (int64); 0: special tokens and gaps."""
-        import numpy
-
-        lengths = numpy.zeros(self.vocab_size, dtype=numpy.int64)
-        special = set(self._vocabulary.special_tokens.values())
-        for id, token in self._vocabulary.tokens.items():
-            lengths[id] = 0 if id in special else len(token)
-        return lengths
-
     def __reduce__(self) -> tuple[object, tuple[Vocabulary]]:
-        return type(self).from_vocabulary, (self._vocabulary,)
+        return type(self).from_vocabulary, (self._parts(),)
 
     def __repr__(self) -> str:
-        special = ", ".join(self._vocabulary.special_tokens) or "none"
-        return f"<Tokenizer: {len(self._vocabulary.tokens)} tokens, special: {special}>"
+        special = ", ".join(self._special_tokens) or "none"
+        return f"<Tokenizer: {self._encoder.num_tokens} tokens, special: {special}>"
 
     def _recognise(self, special: Special, texts: Sequence[Text]) -> bool:
         """Whether special tokens become ids of their own; refuses those in `texts` if they are an error."""
@@ -514,20 +410,9 @@ class Tokenizer:
         try:
             found = self._encoder.find_special(text)
         except UnicodeEncodeError as error:
-            raise surrogate_error(error, offset) from error
-        if found is None:
-            return
-        encoded = text if isinstance(text, bytes) else text.encode()
-        place = offset + len(encoded[: found[0]].decode())
-        token = self._vocabulary.tokens[found[1]].decode()
-        raise TokenizerError(
-            f"the text holds the special token {token!r} at character {place}; remove it, or say with special='token' "
-            "or special='text' what it is"
-        )
-
-
-def _tokenizer_file(path: StrPath) -> Path:
-    return Path(path) / TOKENIZER_FILE if Path(path).is_dir() else Path(path)
+            raise explained(error, [], offset) from error
+        if found is not None:
+            raise name_special(text, found[0], self.token_bytes(found[1]).decode(), offset)
 
 
 def _checked_threads(num_threads: int | None) -> int:
@@ -536,14 +421,10 @@ def _checked_threads(num_threads: int | None) -> int:
     return num_threads or 0
 
 
-def _explained(error: ValueError, texts: Sequence[Text], offset: int = 0) -> TokenizerError:
-    """The error of the core as one of ours; it names the text if there are several."""
-    if isinstance(error, TokenizerError):
-        return error
-    if not isinstance(error, UnicodeEncodeError):
-        return TokenizerError(str(error))
-    explained = surrogate_error(error, offset)
-    if len(texts) < 2:
-        return explained
-    number = next(number for number, text in enumerate(texts) if text is error.object)
-    return TokenizerError(f"text {number}: {explained}")
+def __getattr__(name: str) -> object:
+    """The names of `train.py` that are handed on here, imported with the first that is wanted."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from groundup.tokenizer import train
+
+    return getattr(train, name)

@@ -6,6 +6,8 @@ themselves, the other 68, in order, become U+0100 and up. A space is "Ġ", a new
 Source: Radford et al., Language Models are Unsupervised Multitask Learners (2019), released code.
 """
 
+import codecs
+
 from groundup.errors import TokenizerError
 
 
@@ -23,8 +25,7 @@ def byte_alphabet() -> list[str]:
 
 
 _TO_CHARACTERS = dict(enumerate(byte_alphabet()))
-# Characters outside the alphabet go to a place that Latin-1 does not have, so that they cannot pass as bytes.
-_TO_BYTES = dict.fromkeys(range(256), "\uffff") | {ord(char): byte for byte, char in _TO_CHARACTERS.items()}
+_TO_BYTES = {ord(char): byte for byte, char in _TO_CHARACTERS.items()}
 
 
 def to_characters(token: bytes) -> str:
@@ -39,7 +40,7 @@ def to_characters(token: bytes) -> str:
 def to_bytes(characters: str) -> bytes:
     """The token that `characters` write. Raises TokenizerError for a character outside the alphabet."""
     try:
-        return characters.translate(_TO_BYTES).encode("latin-1")
+        return codecs.charmap_encode(characters, "strict", _TO_BYTES)[0]
     except UnicodeEncodeError as error:
         raise TokenizerError(
             f"the token {characters!r} holds {characters[error.start]!r}, which stands for no byte in the "
@@ -49,4 +50,4 @@ def to_bytes(characters: str) -> bytes:
 
 def is_byte_name(name: str) -> bool:
     """Whether `name` is the character of a byte that is not its UTF-8: "é", of byte 0xE9."""
-    return len(name) == 1 and not name.isascii() and ord(name) in _TO_BYTES and _TO_BYTES[ord(name)] != "\uffff"
+    return len(name) == 1 and not name.isascii() and ord(name) in _TO_BYTES

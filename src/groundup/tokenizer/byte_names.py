@@ -3,6 +3,8 @@
 A token's name is its bytes in the alphabet of `byte_characters.py`; that of a special token is its spelling.
 """
 
+import contextlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,13 +16,14 @@ from groundup.tokenizer.vocabulary import Merge, Vocabulary
 def read_tokens(names: Mapping[str, Any], special: Iterable[str]) -> dict[int, bytes]:
     """Names and ids of a vocabulary object as ids and bytes. Raises TokenizerError for those that cannot be."""
     raw = {name for name in special if not is_byte_name(name)}
-    tokens: dict[int, bytes] = {}
-    for name, id in names.items():
-        if type(id) is not int:
-            raise TokenizerError(f"the id of the token {name!r} is {id!r}; it must be an integer")
-        token = name.encode() if name in raw else to_bytes(name)
-        if tokens.setdefault(id, token) is not token:
-            raise TokenizerError(f"the tokens {tokens[id]!r} and {token!r} have the same id, {id}")
+    if set(map(type, names.values())) - {int}:
+        name, id = next((name, id) for name, id in names.items() if type(id) is not int)
+        raise TokenizerError(f"the id of the token {name!r} is {id!r}; it must be an integer")
+    tokens = {id: name.encode() if name in raw else to_bytes(name) for name, id in names.items()}
+    if len(tokens) < len(names):
+        id = next(id for id, count in Counter(names.values()).items() if count > 1)
+        first, second, *_ = (name.encode() if name in raw else to_bytes(name) for name in names if names[name] == id)
+        raise TokenizerError(f"the tokens {first!r} and {second!r} have the same id, {id}")
     return tokens
 
 
@@ -50,9 +53,14 @@ def read_merges(numbered: Iterable[tuple[int, Any]], known: Mapping[str, bytes],
 
     Raises TokenizerError that names the merge by its number, as `what` number.
     """
+    numbered = list(numbered)
+    pairs = [merge.split(" ") if isinstance(merge, str) else merge for _, merge in numbered]
+    if set(map(type, pairs)) <= {list} and "" not in known:
+        # Mostly each part is the name of a token, and that is all there is to see.
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            return [(known[left], known[right]) for left, right in pairs]
     merges: list[Merge] = []
-    for number, merge in numbered:
-        parts = merge.split(" ") if isinstance(merge, str) else merge
+    for (number, merge), parts in zip(numbered, pairs, strict=True):
         if not isinstance(parts, list) or len(parts) != 2 or not all(type(part) is str and part for part in parts):
             raise TokenizerError(f"{what} {number}: {merge!r} is not a merge; two tokens are needed, as in 'Ġ t'")
         try:

@@ -6,17 +6,23 @@ merges.txt, `tiktoken_files.py` ranks.
 """
 
 from groundup.tokenizer.gpt2_files import read_gpt2, write_gpt2
-from groundup.tokenizer.huggingface_files import read_huggingface, write_huggingface
+from groundup.tokenizer.huggingface_files import (
+    parse_huggingface,
+    read_huggingface,
+    read_source,
+    write_huggingface,
+)
+from groundup.tokenizer.stored_encoders import TOKENIZER_FILE
 from groundup.tokenizer.tiktoken_files import read_tiktoken, write_tiktoken
 
 __all__ = [
     "TOKENIZER_FILE",
+    "parse_huggingface",
     "read_gpt2",
     "read_huggingface",
+    "read_source",
     "read_tiktoken",
     "write_gpt2",
     "write_huggingface",
     "write_tiktoken",
 ]
-
-TOKENIZER_FILE = "tokenizer.json"

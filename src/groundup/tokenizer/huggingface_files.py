@@ -12,15 +12,10 @@ from groundup.errors import TokenizerError
 from groundup.files import StrPath, write_json
 from groundup.tokenizer.byte_characters import is_byte_name
 from groundup.tokenizer.byte_names import is_mistaken_name, read_merges, read_tokens, write_merges, write_tokens
-from groundup.tokenizer.json_fields import expect, field, naming, read_object
+from groundup.tokenizer.json_fields import expect, field, naming, parse_object, read_bytes
 from groundup.tokenizer.normalization import is_untouched_by_nfc
-from groundup.tokenizer.patterns import (
-    GPT2_PATTERN,
-    SMOLLM_PATTERN,
-    foreign_syntax,
-    from_shared_spelling,
-    to_shared_spelling,
-)
+from groundup.tokenizer.patterns import GPT2_PATTERN, SMOLLM_PATTERN
+from groundup.tokenizer.shared_syntax import foreign_syntax, from_shared_spelling, to_shared_spelling
 from groundup.tokenizer.special import check_special_tokens
 from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary, make_vocabulary
 
@@ -43,8 +38,19 @@ def read_huggingface(path: StrPath) -> Vocabulary:
     ids are those of the text alone. Raises TokenizerError, naming the file, if it is malformed or asks for
     what is not done here.
     """
+    return parse_huggingface(read_source(path), path)
+
+
+def read_source(path: StrPath) -> bytes:
+    """The content of a file. Raises TokenizerError, naming the file."""
     with naming(path):
-        file = read_object(path)
+        return read_bytes(path)
+
+
+def parse_huggingface(content: bytes, path: StrPath) -> Vocabulary:
+    """The vocabulary in a file of this content; `path` is for errors."""
+    with naming(path):
+        file = parse_object(content)
         _refuse_options(file, _NEUTRAL_FILE, "")
         normalization = _read_normalization(file.get("normalizer"))
         pattern = _read_pattern(file.get("pre_tokenizer"))
@@ -170,15 +176,16 @@ def _refuse_early_merges(merges: Sequence[Merge]) -> None:
     place, where an earlier merge may have become possible. In the order in which merges are learned it cannot.
     Llama 3's file has merges out of that order, but one in it for each token, by which it is always made.
     """
-    first = {left + right: rank for rank, (left, right) in reversed(list(enumerate(merges)))}
-    early: dict[bytes, int] = {}
-    fine: set[bytes] = set()
-    for rank, (left, right) in enumerate(merges):
-        if first.get(left, -1) > rank or first.get(right, -1) > rank:
-            early.setdefault(left + right, rank)
-        else:
-            fine.add(left + right)
-    wrong = next((rank for token, rank in early.items() if token not in fine), None)
+    made = [left + right for left, right in merges]
+    first = dict(zip(reversed(made), range(len(made) - 1, -1, -1), strict=True))
+    lefts_at = [first.get(left, -1) for left, _ in merges]
+    rights_at = [first.get(right, -1) for _, right in merges]
+    parts_at = list(map(max, lefts_at, rights_at))  # where both parts are there; bytes are from the beginning
+    early = [rank for rank, at in enumerate(parts_at) if at > rank]
+    if not early:
+        return
+    fine = {token for rank, token in enumerate(made) if parts_at[rank] <= rank}
+    wrong = next((rank for rank in early if made[rank] not in fine), None)
     if wrong is not None:
         raise TokenizerError(
             f"merge {wrong} ({merges[wrong][0]!r} + {merges[wrong][1]!r}) comes before the merge that makes one of "

@@ -30,8 +30,13 @@ def expect(value: Any, kind: type, what: str) -> Any:
 
 def read_object(path: StrPath) -> dict[str, Any]:
     """The JSON object in a file, in which no name stands twice."""
+    return parse_object(read_bytes(path))
+
+
+def parse_object(content: bytes) -> dict[str, Any]:
+    """The JSON object that a file of this content holds."""
     try:
-        return expect(json.loads(read_text(path), object_pairs_hook=_unique), dict, "the file")
+        return expect(json.loads(_text(content), object_pairs_hook=_unique), dict, "the file")
     except (json.JSONDecodeError, RecursionError) as error:
         raise TokenizerError(f"it is not JSON: {error}") from error
     except TokenizerError:
@@ -51,8 +56,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def read_text(path: StrPath) -> str:
     """The text of a UTF-8 file, newlines as they are. Raises TokenizerError."""
+    return _text(read_bytes(path))
+
+
+def _text(content: bytes) -> str:
     try:
-        return read_bytes(path).decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise TokenizerError(f"it is not UTF-8 text: byte offset {error.start}") from error
 

@@ -8,7 +8,7 @@ of Unicode add characters and change no older ones. Source: Unicode Standard Ann
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from groundup.tokenizer.special import SpecialSplitter
 
@@ -40,6 +40,7 @@ def is_untouched_by_nfc(token: str) -> bool:
     return token.isascii() and not (_MADE_BY_NFC & set(token) or last.isalpha() or last in _CHANGED_BY_MARKS)
 
 
+@runtime_checkable
 class IdStream(Protocol):
     """What encodes a text in pieces: `_native.Stream`, PatternStream."""
 

@@ -5,13 +5,13 @@ of its own. Any other pattern runs here, on the `regex` package as it is install
 has the readable GPT-2 cut.
 """
 
-import logging
-import re
-from collections.abc import Callable
+from __future__ import annotations
 
+from groundup.annotations import TYPE_CHECKING
 from groundup.errors import TokenizerError
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 # GPT-4's, as tiktoken 0.14 spells it. White space at the end of the text is one pre-token, line breaks in it or not.
@@ -35,7 +35,7 @@ O200K_PATTERN = (
 )
 # Other spellings of the same cut, as files have them: of GPT-2 by tiktoken 0.14, the first release and Hugging Face;
 # of Llama 3's by minbpe.
-_TIKTOKEN_GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
+TIKTOKEN_GPT2_PATTERN = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"""
 _RELEASED_GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 _SPELLED_OUT_GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 _MINBPE_LLAMA3 = (
@@ -44,7 +44,7 @@ _MINBPE_LLAMA3 = (
 )
 
 _SCANNERS = {
-    **dict.fromkeys([GPT2_PATTERN, _TIKTOKEN_GPT2, _RELEASED_GPT2, _SPELLED_OUT_GPT2], "gpt2"),
+    **dict.fromkeys([GPT2_PATTERN, TIKTOKEN_GPT2_PATTERN, _RELEASED_GPT2, _SPELLED_OUT_GPT2], "gpt2"),
     CL100K_PATTERN: "cl100k",
     **dict.fromkeys([LLAMA3_PATTERN, _MINBPE_LLAMA3], "llama3"),
     QWEN2_PATTERN: "qwen2",
@@ -72,12 +72,15 @@ def pre_tokenizer(pattern: str) -> Callable[[str], list[str]]:
     >>> pre_tokenizer(r"\p{L}+")("to be, or")
     ['to', ' ', 'be', ', ', 'or']
     """
+    import logging
+
     import regex  # 27 ms, for those who bring a pattern of their own
 
     try:
         compiled = regex.compile(pattern)
     except regex.error as error:
         raise TokenizerError(f"the pattern {pattern!r} is not a regular expression: {error}") from error
+    logger = logging.getLogger(__name__)
     logger.info("the pattern %r runs on `regex`, many times slower than those with a scanner in the core", pattern)
 
     def cut(text: str) -> list[str]:
@@ -91,52 +94,3 @@ def pre_tokenizer(pattern: str) -> Callable[[str], list[str]]:
         return [piece for piece in pieces if piece]
 
     return cut
-
-
-# Syntax that `regex` and Oniguruma, the engine of Hugging Face's tokenizers, understand alike. Left out on
-# purpose: ^ and $ (ends of the text here, of lines there), \w and \b (other characters), \h (white space
-# here, hexadecimal digits there), classes in classes, back references, inline flags, {m,n}+ (possessive here).
-_SHARED_ESCAPE = r"\\(?: [pP]\{\^?\w+\} | [sSdDrntfv] | [^\w\s] )"
-_SHARED_SYNTAX = re.compile(
-    rf"""(?: [^\\\[\](){{}}?*+^$]                                                  # itself, . and |
-           | {_SHARED_ESCAPE}
-           | \[ \^? (?: (?! -- | && | \|\| | ~~ ) [^\\\[\]] | {_SHARED_ESCAPE} )+ \]
-           | \( (?! \? ) | \( \? (?: i?: | <?[=!] | > ) | \)
-           | (?: [?*+] | \{{ \d+ (?: ,\d* )? \}} (?! \+ ) ) \??
-           | [?*+] \+
-         )*""",
-    re.VERBOSE,
-)
-
-
-def foreign_syntax(pattern: str) -> str | None:
-    r"""The part of `pattern`, from its start on, that other engines read in another way; None if there is none.
-
-    >>> foreign_syntax(r"\p{L}+|\w+")
-    '\\w+'
-    """
-    match = _SHARED_SYNTAX.match(pattern)
-    assert match is not None  # it matches the empty text
-    return pattern[match.end() :] or None
-
-
-# What tiktoken 0.14 writes with `$` and {m,n}+ in the syntax that others read alike: no character may follow.
-_SHARED_SPELLINGS = {
-    pattern: pattern.replace(r"\s++$", r"\s++(?![\s\S])").replace("{1,3}+", "{1,3}")
-    for pattern in (CL100K_PATTERN, _TIKTOKEN_GPT2)
-}
-_FAMILY_SPELLINGS = {shared: pattern for pattern, shared in _SHARED_SPELLINGS.items()}
-
-
-def to_shared_spelling(pattern: str) -> str:
-    r"""A pattern that cuts alike in the engines of others: another spelling of tiktoken's, all others as they are.
-
-    >>> to_shared_spelling(CL100K_PATTERN).endswith(r"|\s++(?![\s\S])|\s*[\r\n]|\s+(?!\S)|\s")
-    True
-    """
-    return _SHARED_SPELLINGS.get(pattern, pattern)
-
-
-def from_shared_spelling(pattern: str) -> str:
-    """The pattern that `to_shared_spelling` wrote so."""
-    return _FAMILY_SPELLINGS.get(pattern, pattern)

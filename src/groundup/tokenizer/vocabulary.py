@@ -7,7 +7,7 @@ merge names is always there.
 import hashlib
 import json
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,7 +38,7 @@ class Vocabulary:
         """
         special = set(self.special_tokens.values())
         ids = {token: id for id, token in self.tokens.items() if id not in special}
-        made = {left + right for left, right in self.merges}
+        made = {left + right for left, right in self.merges} if special else set()
         for id in special:
             token = self.tokens[id]
             if len(token) == 1 or token in made:
@@ -46,19 +46,23 @@ class Vocabulary:
         return ids
 
     def fingerprint(self) -> str:
-        """SHA-256, in hexadecimal, of all that decides the ids; the same whatever file it was read from."""
-        parts: dict[str, object] = {
-            "merges": [[left.hex(), right.hex()] for left, right in self.merges],
-            "pattern": self.pattern,
-            "special_tokens": sorted([id, token] for token, id in self.special_tokens.items()),
-            "tokens": [[id, token.hex()] for id, token in sorted(self.tokens.items())],
+        """SHA-256, in hexadecimal, of all that decides the ids; the same whatever file it was read from.
+
+        Of this as JSON, names in order, without white space. What newer families add is there only where it is not
+        the default, so that tokenizers from before it existed keep their fingerprint.
+        """
+        special = sorted([id, token] for token, id in self.special_tokens.items())
+        parts = {
+            "merges": "[" + ",".join([f'["{left.hex()}","{right.hex()}"]' for left, right in self.merges]) + "]",
+            "pattern": json.dumps(self.pattern),
+            "special_tokens": json.dumps(special, separators=(",", ":")),
+            "tokens": "[" + ",".join([f'[{id},"{self.tokens[id].hex()}"]' for id in sorted(self.tokens)]) + "]",
         }
-        # Only where they are not the default, so that tokenizers from before they existed keep their fingerprint.
         if self.ignore_merges:
-            parts["ignore_merges"] = True
+            parts["ignore_merges"] = "true"
         if self.normalization:
-            parts["normalization"] = self.normalization
-        canonical = json.dumps(parts, separators=(",", ":"), sort_keys=True)
+            parts["normalization"] = json.dumps(self.normalization)
+        canonical = "{" + ",".join(f'"{name}":{value}' for name, value in sorted(parts.items())) + "}"
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
@@ -99,7 +103,7 @@ def make_vocabulary(
             own[next_id] = token
             next_id += 1
         special[name] = given.get(name, ids[token])
-    own_merges = [(left, right) for left, right in merges]
+    own_merges = [merge if isinstance(merge, tuple) else (merge[0], merge[1]) for merge in merges]
     return Vocabulary(own, own_merges, special, pattern, ignore_merges, normalization)
 
 
@@ -116,16 +120,16 @@ def _ids_by_token(tokens: Mapping[int, bytes], names: Sequence[str], special_ids
     """The id of each token: of a special token with an id of its own, that of the ordinary token if there is one."""
     # A special token of one byte may have an id beside that of the byte: the lower one (SPEC 1.1's layout).
     may_repeat = {name.encode() for name in names if len(name.encode()) == 1}
-    ids: dict[bytes, int] = {}
-    for id, token in tokens.items():
-        if id in special_ids:
-            continue
-        if token not in ids:
-            ids[token] = id
-        elif token in may_repeat:
+    ordinary = {id: token for id, token in tokens.items() if id not in special_ids} if special_ids else tokens
+    ids: dict[bytes, int] = dict(zip(ordinary.values(), ordinary, strict=True))
+    if len(ids) < len(ordinary):
+        ids.clear()
+        for id, token in ordinary.items():
+            if ids.setdefault(token, id) == id:
+                continue
+            if token not in may_repeat:
+                raise TokenizerError(f"ids {ids[token]} and {id} both stand for {token!r}; a token has one id")
             may_repeat.remove(token)
-        else:
-            raise TokenizerError(f"ids {ids[token]} and {id} both stand for {token!r}; a token has one id")
     for id in special_ids:
         ids.setdefault(tokens[id], id)
     return ids
@@ -133,27 +137,40 @@ def _ids_by_token(tokens: Mapping[int, bytes], names: Sequence[str], special_ids
 
 def _copy_tokens(tokens: Mapping[int, bytes]) -> dict[int, bytes]:
     """The tokens in the order of their ids."""
-    own: dict[int, bytes] = {}
+    if set(map(type, tokens)) <= {int} and set(map(type, tokens.values())) <= {bytes} and all(tokens.values()):
+        own = dict(tokens)
+    else:
+        own = dict(_each_checked(tokens))
+    for id in (min(own, default=0), max(own, default=0)):
+        if not 0 <= id <= LARGEST_ID:
+            raise TokenizerError(f"the id {id} of token {own[id]!r} cannot be used; ids lie in 0 .. {LARGEST_ID}")
+    ids = sorted(own)
+    return own if ids == list(own) else {id: own[id] for id in ids}
+
+
+def _each_checked(tokens: Mapping[int, bytes]) -> Iterator[tuple[int, bytes]]:
     for id, token in tokens.items():
         if not isinstance(token, bytes) or not token:
             raise TokenizerError(f"token {id} is {token!r}; a token is bytes, one at least")
         try:
-            own[operator.index(id)] = token
+            yield operator.index(id), token
         except TypeError:
             raise TokenizerError(f"the id {id!r} of token {token!r} is not an integer") from None
-    for id in (min(own, default=0), max(own, default=0)):
-        if not 0 <= id <= LARGEST_ID:
-            raise TokenizerError(f"the id {id} of token {own[id]!r} cannot be used; ids lie in 0 .. {LARGEST_ID}")
-    return dict(sorted(own.items()))
 
 
 def _check_merges(merges: Sequence[Merge], ids: Mapping[bytes, int]) -> None:
-    for rank, (left, right) in enumerate(merges):
-        for token in (left, right, left + right):
-            if token not in ids:
-                raise TokenizerError(
-                    f"merge {rank} ({left!r} + {right!r}) needs the token {token!r}, which the vocabulary lacks"
-                )
+    named = {token for left, right in merges for token in (left, right, left + right)}
+    if named - ids.keys():
+        rank, token = next(
+            (rank, token)
+            for rank, (left, right) in enumerate(merges)
+            for token in (left, right, left + right)
+            if token not in ids
+        )
+        left, right = merges[rank]
+        raise TokenizerError(
+            f"merge {rank} ({left!r} + {right!r}) needs the token {token!r}, which the vocabulary lacks"
+        )
     if len(set(merges)) < len(merges):
         seen: set[Merge] = set()
         twice = next(merge for merge in merges if merge in seen or seen.add(merge))
