@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bench.table import significant
+
 OURS, THEIRS = "#1b6ca8", "#b0b7bf"
 
 
@@ -86,6 +88,65 @@ def plot_measures(record: Mapping[str, Any], path: Path) -> None:
     )
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
+
+
+def plot_ladder(record: Mapping[str, Any], path: Path) -> None:
+    """Write a result of ladder.py as a PNG: a bar for each rung, in bytes of text per second, logarithmic.
+
+    What runs in Python is light and hatched, the core is dark, so that print and every eye tell them apart.
+    """
+    pyplot = _pyplot()
+    ladders = record["ladders"]
+    heights = [len(ladder["rungs"]) for ladder in ladders.values()]
+    figure, axes = pyplot.subplots(
+        len(ladders),
+        1,
+        figsize=(9, 1.0 + 0.34 * sum(heights) + 0.7 * len(ladders)),
+        height_ratios=heights,
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for axis, (name, ladder) in zip(axes[:, 0], ladders.items(), strict=True):
+        rungs = ladder["rungs"]
+        rates = [one["bytes_per_s"] for one in rungs.values()]
+        medians = [rate["median"] / 1e6 for rate in rates]
+        below = [(rate["median"] - rate["low"]) / 1e6 for rate in rates]
+        above = [(rate["high"] - rate["median"]) / 1e6 for rate in rates]
+        bars = axis.barh(list(rungs), medians, xerr=(below, above), capsize=2, edgecolor="white", ecolor="#333333")
+        for bar, one in zip(bars, rungs.values(), strict=True):
+            bar.set_facecolor(THEIRS if one["in_python"] else OURS)
+            bar.set_hatch("///" if one["in_python"] else "")
+        axis.bar_label(bars, [_rung_label(one) for one in rungs.values()], padding=6, fontsize=9)
+        axis.invert_yaxis()
+        axis.tick_params(labelbottom=True)
+        axis.grid(axis="x", which="major", alpha=0.3)
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+        sizes = {f"{one['text_bytes'] / 1e6:g} MB" for one in rungs.values()}
+        merges = f", {ladder['num_merges']:,} merges" if "num_merges" in ladder else ""
+        axis.set_title(f"{name.split(',')[0]}   (text: {' and '.join(sorted(sizes))}{merges})", loc="left", fontsize=10)
+    everything = [one["bytes_per_s"]["median"] / 1e6 for ladder in ladders.values() for one in ladder["rungs"].values()]
+    axes[0, 0].set_xscale("log")
+    axes[0, 0].set_xlim(min(everything) / 2, max(everything) * 12)  # room for the labels
+    axes[0, 0].xaxis.set_major_formatter("{x:g}")
+    handles = [
+        pyplot.Rectangle((0, 0), 1, 1, facecolor=THEIRS, edgecolor="white", hatch="///", label="Python"),
+        pyplot.Rectangle((0, 0), 1, 1, facecolor=OURS, label="native core"),
+    ]
+    figure.legend(handles=handles, loc="outside lower right", ncols=2, frameon=False)
+    axes[-1, 0].set_xlabel(
+        "MB of text per second, logarithmic: median and range of the rounds.\n"
+        "x: times the rung above it; those called 'again': times 'the same text again'"
+    )
+    figure.suptitle(f"{record['machine']['processor']}, {record['date']}", x=0.01, ha="left", fontsize=9)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+
+
+def _rung_label(rung: Mapping[str, Any]) -> str:
+    gain = f"   x {significant(rung['gain']['median'])}" if rung["gain"] else ""
+    return f"{significant(rung['bytes_per_s']['median'] / 1e6)}{gain}"
 
 
 def _compared(outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:

@@ -73,8 +73,8 @@ def prepare_inputs(folder: Path, sources: Sequence[Path], scale: Scale) -> Input
     corpus = _corpus(folder, sources, scale)
     documents = iter_documents([str(path) for path in corpus])
     total = sum(path.stat().st_size for path in corpus)
-    english = _take(documents, min(scale.text_bytes, total // 3))
-    unseen = _take(documents, min(scale.text_bytes, total // 3))
+    english = take_documents(documents, min(scale.text_bytes, total // 3))
+    unseen = take_documents(documents, min(scale.text_bytes, total // 3))
     tokenizer, vocabulary = _vocabulary(english, max(scale.vocab_sizes))
     _write_vocabulary(folder, tokenizer)
 
@@ -82,7 +82,7 @@ def prepare_inputs(folder: Path, sources: Sequence[Path], scale: Scale) -> Input
     multilingual = SHARED / "multilingual" / "udhr_all.txt"
     if multilingual.is_file():
         whole = multilingual.read_bytes().replace(END_OF_TEXT.encode(), b"")
-        texts["multilingual"] = _head(whole, scale.multilingual_bytes)
+        texts["multilingual"] = head(whole, scale.multilingual_bytes)
     for size in scale.adversarial_bytes:
         texts |= {f"{kind} {size}": make(size) for kind, make in ADVERSARIAL.items()}
     small = [texts["English"][start : start + SMALL_CHARS] for start in range(0, len(texts["English"]), SMALL_CHARS)]
@@ -156,20 +156,20 @@ def _corpus(folder: Path, sources: Sequence[Path], scale: Scale) -> tuple[Path, 
     return tuple(files)
 
 
-def _take(documents: Iterator[str], size_bytes: int) -> list[str]:
+def take_documents(documents: Iterator[str], size_bytes: int) -> list[str]:
     """The next documents up to that size, the last one cut."""
     taken: list[str] = []
     left = size_bytes
     for document in documents:
         encoded = document.encode()
-        taken.append(_head(encoded, left))
+        taken.append(head(encoded, left))
         left -= len(encoded)
         if left <= 0:
             break
     return taken
 
 
-def _head(encoded: bytes, size_bytes: int) -> str:
+def head(encoded: bytes, size_bytes: int) -> str:
     """The text of the first bytes; a character that would be cut is left out."""
     return encoded[:size_bytes].decode("utf-8", errors="ignore")
 
