@@ -47,8 +47,8 @@ class Scale:
 
 
 FULL = Scale(8_000_000, 100_000, 50_000, 4_000_000, 200, 5_000)
-SHORT_S = 0.2
 QUICK = Scale(200_000, 20_000, 5_000, 50_000, 20, 200)
+SHORT_S = 0.2
 
 
 def main() -> None:

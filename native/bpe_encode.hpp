@@ -1,4 +1,5 @@
-// Text to ids and back. Twin: reference.py, ReferenceTokenizer.
+// Text to ids and back. Twin: reference.py, ReferenceTokenizer. From there to here, step by step:
+// docs/lessons/tokenizer.md.
 #pragma once
 
 #include <array>

@@ -2,8 +2,8 @@
 
 This is the lesson and the oracle. The native core (native/) does the same a thousand times faster and is
 tested against these functions; `groundup.tokenizer.bpe` is the tokenizer to use.
-Read on: native/bpe_train.cpp for training without counting everything anew at each merge,
-native/merger.cpp for encoding. Sources: Sennrich et al. 2016 (arXiv 1508.07909); Radford et al. 2019 (GPT-2).
+Read on: docs/lessons/tokenizer.md, step by step from here to native/bpe_train.cpp (no counting anew at each merge)
+and native/merger.cpp. Sources: Sennrich et al. 2016 (arXiv 1508.07909); Radford et al. 2019 (GPT-2).
 """
 
 import re
