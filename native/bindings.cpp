@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "errors.hpp"
+#include "kernels/bindings.hpp"
 #include "unicode.hpp"
 
 namespace groundup {
@@ -64,4 +65,5 @@ NB_MODULE(_native, module) {
     groundup::bind_text(module);
     groundup::bind_training(module);
     groundup::bind_encoding(module);
+    groundup::kernels::bind_kernels(module);
 }

@@ -143,3 +143,45 @@ class Stream:
 
     def push(self, text: str) -> list[int]: ...
     def finish(self) -> list[int]: ...
+
+# The kernels (native/kernels/kernels.hpp). Arrays are addresses of dense rows, 0 where none is given: what lies there must
+# be large enough, and only groundup.kernels calls these. `bf16`: values are bf16 instead of float32.
+
+# The names of the variants that this processor can run, the best, which is used, first.
+def kernel_variants() -> list[str]: ...
+def use_kernel_variant(name: str) -> None: ...
+
+# Whether kernels run on torch's OpenMP threads; without them, on threads that each call starts.
+def has_openmp_threads() -> bool: ...
+def exp_each(x: int, y: int, size: int) -> None: ...
+def to_bf16(x: int, y: int, size: int, num_threads: int) -> None: ...
+def to_float(x: int, y: int, size: int, num_threads: int) -> None: ...
+def add_rms_norm(
+    x: int,
+    y: int,
+    weight: int,
+    sum: int,
+    normed: int,
+    inverse_rms: int,
+    *,
+    rows: int,
+    columns: int,
+    eps: float,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+def add_rms_norm_backward(
+    normed_gradient: int,
+    x: int,
+    inverse_rms: int,
+    weight: int,
+    residual_gradient: int,
+    x_gradient: int,
+    x_gradient_copy: int,
+    weight_gradient: int,
+    *,
+    rows: int,
+    columns: int,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
