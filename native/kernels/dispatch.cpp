@@ -61,4 +61,13 @@ void use_kernel_variant(std::string_view name) {
     throw std::invalid_argument("kernel variant '" + std::string(name) + "' is not one of this processor's: " + known);
 }
 
+void check_ids(const std::int64_t* ids, std::size_t num_ids, std::size_t vocab_size) {
+    for (std::size_t i = 0; i < num_ids; ++i) {
+        if (ids[i] < 0 || static_cast<std::uint64_t>(ids[i]) >= vocab_size) {
+            throw std::out_of_range("id " + std::to_string(ids[i]) + " at place " + std::to_string(i) +
+                                    " is not one of the vocabulary's " + std::to_string(vocab_size));
+        }
+    }
+}
+
 }  // namespace groundup::kernels

@@ -14,6 +14,14 @@ constinit const Kernels table = {
     .to_float = convert,
     .add_rms_norm = {add_rms_norm, add_rms_norm},
     .add_rms_norm_backward = {add_rms_norm_backward, add_rms_norm_backward},
+    .swiglu = {swiglu, swiglu},
+    .swiglu_backward = {swiglu_backward, swiglu_backward},
+    .cross_entropy = {cross_entropy, cross_entropy},
+    .embedding = {embedding, embedding},
+    .embedding_backward = {embedding_backward, embedding_backward},
+    .adamw = {adamw, adamw},
+    .sum_of_squares = {sum_of_squares, sum_of_squares},
+    .scale = {scale, scale},
 };
 
 }  // namespace groundup::kernels::GROUNDUP_VARIANT
