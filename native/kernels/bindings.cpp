@@ -111,16 +111,30 @@ void bind_swiglu(nb::module_& module) {
 
 void bind_cross_entropy(nb::module_& module) {
     module.def("cross_entropy",
-               [](Address logits, Address targets, Address losses, std::size_t rows, std::size_t columns, float scale,
-                  bool with_gradient, bool bf16, std::size_t num_threads) {
+               [](Address logits, Address targets, Address losses, Address log_sums, Address gradient,
+                  std::size_t rows, std::size_t columns, float scale, bool bf16, std::size_t num_threads) {
                    check_ids(at<const std::int64_t>(targets), rows, columns);
                    for_type(bf16, [&]<class Value>() {
                        run(kernels().cross_entropy,
-                           CrossEntropy<Value>{at<Value>(logits), at<const std::int64_t>(targets), at<float>(losses),
-                                               rows, columns, scale, with_gradient, num_threads});
+                           CrossEntropy<Value>{at<const Value>(logits), at<const std::int64_t>(targets),
+                                               at<float>(losses), at<float>(log_sums), at<Value>(gradient), rows,
+                                               columns, scale, num_threads});
                    });
                },
-               "logits"_a, "targets"_a, "losses"_a, nb::kw_only(), "rows"_a, "columns"_a, "scale"_a, "with_gradient"_a,
+               "logits"_a, "targets"_a, "losses"_a, "log_sums"_a, "gradient"_a, nb::kw_only(), "rows"_a, "columns"_a,
+               "scale"_a, "bf16"_a, "num_threads"_a);
+    module.def("cross_entropy_backward",
+               [](Address logits, Address targets, Address log_sums, Address gradient, std::size_t rows,
+                  std::size_t columns, float scale, bool bf16, std::size_t num_threads) {
+                   check_ids(at<const std::int64_t>(targets), rows, columns);
+                   for_type(bf16, [&]<class Value>() {
+                       run(kernels().cross_entropy_backward,
+                           CrossEntropyBackward<Value>{at<const Value>(logits), at<const std::int64_t>(targets),
+                                                       at<const float>(log_sums), at<Value>(gradient), rows, columns,
+                                                       scale, num_threads});
+                   });
+               },
+               "logits"_a, "targets"_a, "log_sums"_a, "gradient"_a, nb::kw_only(), "rows"_a, "columns"_a, "scale"_a,
                "bf16"_a, "num_threads"_a);
 }
 

@@ -89,17 +89,31 @@ struct SwiGluBackward {
     std::size_t num_threads;
 };
 
-// losses_i = log(sum_j e^(l_ij)) - l_i,target and, in the place of each logit, scale * d loss_i / d l_ij, which is
-// scale * (softmax_ij - [j = target]). Twin: model/loss.py, cross_entropy.
+// log_sums_i = log(sum_j e^(l_ij)), losses_i = log_sums_i - l_i,target and gradient_ij = scale * d losses_i / d l_ij,
+// which is scale * (softmax_ij - [j = target]). Twin: model/loss.py, cross_entropy.
 template <class Value>
 struct CrossEntropy {
-    Value* logits;
+    const Value* logits;
     const std::int64_t* targets;  // each at least 0 and below columns: check_ids
     float* losses;
+    float* log_sums;
+    Value* gradient;  // may be logits; null: not wanted
     std::size_t rows;
     std::size_t columns;
     float scale;
-    bool with_gradient;  // false: logits stay
+    std::size_t num_threads;
+};
+
+// The gradient alone, from the log_sums that a forward pass left.
+template <class Value>
+struct CrossEntropyBackward {
+    const Value* logits;
+    const std::int64_t* targets;
+    const float* log_sums;
+    Value* gradient;  // may be logits
+    std::size_t rows;
+    std::size_t columns;
+    float scale;
     std::size_t num_threads;
 };
 
@@ -200,6 +214,7 @@ struct Kernels {
     Both<SwiGlu> swiglu;
     Both<SwiGluBackward> swiglu_backward;
     Both<CrossEntropy> cross_entropy;
+    Both<CrossEntropyBackward> cross_entropy_backward;
     Both<Embedding> embedding;
     Both<EmbeddingBackward> embedding_backward;
     Both<AdamW> adamw;

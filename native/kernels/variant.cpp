@@ -17,6 +17,7 @@ constinit const Kernels table = {
     .swiglu = {swiglu, swiglu},
     .swiglu_backward = {swiglu_backward, swiglu_backward},
     .cross_entropy = {cross_entropy, cross_entropy},
+    .cross_entropy_backward = {cross_entropy_backward, cross_entropy_backward},
     .embedding = {embedding, embedding},
     .embedding_backward = {embedding_backward, embedding_backward},
     .adamw = {adamw, adamw},

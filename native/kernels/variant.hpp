@@ -21,6 +21,8 @@ void swiglu_backward(const SwiGluBackward<Value>& arguments);
 template <class Value>
 void cross_entropy(const CrossEntropy<Value>& arguments);
 template <class Value>
+void cross_entropy_backward(const CrossEntropyBackward<Value>& arguments);
+template <class Value>
 void embedding(const Embedding<Value>& arguments);
 template <class Value>
 void embedding_backward(const EmbeddingBackward<Value>& arguments);
