@@ -48,7 +48,9 @@ def loss_and_gradients(ops: Ops, variant: dict, dtype: torch.dtype = FLOAT32):
     for parameter in model.parameters():
         parameter.data *= 0.5 + torch.rand(parameter.shape)
     ids = torch.randint(0, 61, (3, 17))
-    loss = ops.cross_entropy(model(ids[:, :-1]), ids[:, 1:])
+    inputs, targets = ids[:, :-1], ids[:, 1:]
+    loss = ops.linear_cross_entropy(model.hidden(inputs), model.lm_head.weight, targets)
+    torch.testing.assert_close(loss, ops.cross_entropy(model(inputs), targets), rtol=1e-6, atol=0)
     return loss, torch.autograd.grad(loss, list(model.parameters()))
 
 

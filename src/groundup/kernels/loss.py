@@ -1,8 +1,8 @@
 """Cross-entropy of logits, and of hidden states and the head without all logits, through cross_entropy.cpp.
 
-Oracle: model.loss.cross_entropy, of model.ops.linear. The second takes hidden states by some hundred rows, makes
-their logits, and turns these into loss and gradient while they are in cache, as in Hsu et al. 2024, Liger Kernel
-(arXiv:2410.10989), section 3.2.
+Oracles: model.loss.cross_entropy and model.ops.linear_cross_entropy. The second takes hidden states by some
+hundred rows, makes their logits, and turns these into loss and gradient while they are in cache, as in Hsu et
+al. 2024, Liger Kernel: Efficient Triton Kernels for LLM Training (arXiv:2410.10989).
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from groundup import _native
 from groundup.kernels.arrays import VALUES, address, is_taken, rows_of
-from groundup.model import loss
+from groundup.model import loss, ops
 
 FLOAT32 = torch.float32
 
@@ -47,6 +47,8 @@ def linear_cross_entropy(
     Where a gradient is wanted it is computed here, beside the loss. Raises IndexError for a target that is
     not one of the vocabulary.
     """
+    if {hidden.dtype, weight.dtype} - {FLOAT32, dtype} or hidden.device.type != "cpu" or targets.numel() == 0:
+        return loss.cross_entropy(ops.linear(hidden, weight), targets)
     if torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad):
         return _linear_cross_entropy(hidden, weight, targets, dtype, rows_at_once, hold_gradient)[0]
     return _linear_cross_entropy_loss(hidden, weight, targets, dtype, rows_at_once)

@@ -5,6 +5,7 @@ the model can be built with any choice.
 """
 
 import dataclasses
+import functools
 import logging
 
 import torch
@@ -39,4 +40,5 @@ def choose(device: str, dtype: torch.dtype, kernels: str = "auto") -> Ops:
         silu=gates.silu,
         swiglu=gates.swiglu,
         cross_entropy=loss.cross_entropy,
+        linear_cross_entropy=functools.partial(loss.linear_cross_entropy, dtype=dtype),
     )
