@@ -5,10 +5,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
-NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp)
+NATIVE := CMakeLists.txt $(wildcard $(foreach kind,cpp hpp inc,native/*.$(kind) native/*/*.$(kind)))
 # Python on a core that ends at a memory error; what takes minutes there and shows nothing new is left out.
 SANITIZED := PYTHONPATH=tests $(BIN)/python tools/sanitized.py
-CORE_TESTS := $(wildcard tests/tokenizer/test_native*.py) tests/tokenizer/test_word_starts.py
+CORE_TESTS := $(wildcard tests/tokenizer/test_native*.py tests/kernels/test_native*.py) tests/tokenizer/test_word_starts.py
 FUZZ_SECONDS ?= 300
 
 help:  ## list the targets

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "errors.hpp"
+#include "kernels/bindings.hpp"
 #include "unicode.hpp"
 
 namespace groundup {
@@ -65,4 +66,5 @@ NB_MODULE(_native, module) {
     groundup::bind_training(module);
     groundup::bind_encoding(module);
     groundup::bind_stored(module);
+    groundup::kernels::bind_kernels(module);
 }

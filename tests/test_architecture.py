@@ -20,6 +20,7 @@ LEVELS = [
     {"recipe", "device"},
     {"corpus"},
     {"tokenizer", "model"},
+    {"kernels"},
     {"data"},
     {"optim", "evaluation", "generation", "checkpoint"},
     {"training"},
@@ -76,14 +77,14 @@ def test_imports_point_down(path):
     assert offences(path, path.read_text(encoding="utf-8")) == []
 
 
-def test_only_the_rooms_of_text_know_the_native_core():
+def test_only_the_rooms_of_text_and_kernels_know_the_native_core():
     users = {
         room_of(path)
         for path in modules()
         for name, _ in imports_of(ast.parse(path.read_text(encoding="utf-8")))
         if name.startswith("groundup._native")
     }
-    assert users <= {"corpus", "tokenizer", "environment", "cli"}
+    assert users <= {"corpus", "tokenizer", "kernels", "environment", "cli"}
 
 
 @pytest.mark.parametrize(

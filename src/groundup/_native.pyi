@@ -168,3 +168,121 @@ def read_stored_encoder(file: int, source: int, cache_bytes: int = 67108864) -> 
 # 64 bits that tell bytes from others, but not if somebody makes them alike. None: the file cannot be read.
 def checksum(bytes: bytes) -> int: ...
 def checksum_of_file(file: int) -> int | None: ...
+
+# The kernels (native/kernels/kernels.hpp). Arrays are addresses of dense rows, 0 where none is given: what lies there
+# must be large enough, and only groundup.kernels calls these. `bf16`: values are bf16 instead of float32.
+
+# The names of the variants that this processor can run, the best, which is used, first.
+def kernel_variants() -> list[str]: ...
+def use_kernel_variant(name: str) -> None: ...
+
+# Whether kernels run on torch's OpenMP threads; without them, on threads that each call starts.
+def has_openmp_threads() -> bool: ...
+def exp_each(x: int, y: int, size: int) -> None: ...
+def to_bf16(x: int, y: int, size: int, num_threads: int) -> None: ...
+def to_float(x: int, y: int, size: int, num_threads: int) -> None: ...
+def add_rms_norm(
+    x: int,
+    y: int,
+    weight: int,
+    sum: int,
+    normed: int,
+    inverse_rms: int,
+    *,
+    rows: int,
+    columns: int,
+    eps: float,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+def add_rms_norm_backward(
+    normed_gradient: int,
+    x: int,
+    inverse_rms: int,
+    weight: int,
+    residual_gradient: int,
+    x_gradient: int,
+    x_gradient_copy: int,
+    weight_gradient: int,
+    *,
+    rows: int,
+    columns: int,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+def swiglu(
+    gate: int, up: int, out: int, *, stride: int, rows: int, columns: int, bf16: bool, num_threads: int
+) -> None: ...
+def swiglu_backward(
+    gate: int,
+    up: int,
+    out_gradient: int,
+    gate_gradient: int,
+    up_gradient: int,
+    *,
+    stride: int,
+    gradient_stride: int,
+    rows: int,
+    columns: int,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+
+# Those that take ids raise IndexError for one that is out of range, before anything is written.
+def cross_entropy(
+    logits: int,
+    targets: int,
+    losses: int,
+    log_sums: int,
+    gradient: int,
+    *,
+    rows: int,
+    columns: int,
+    scale: float,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+def cross_entropy_backward(
+    logits: int,
+    targets: int,
+    log_sums: int,
+    gradient: int,
+    *,
+    rows: int,
+    columns: int,
+    scale: float,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+def embedding(
+    weight: int, ids: int, out: int, *, rows: int, columns: int, vocab_size: int, bf16: bool, num_threads: int
+) -> None: ...
+def embedding_backward(
+    out_gradient: int,
+    ids: int,
+    weight_gradient: int,
+    *,
+    rows: int,
+    columns: int,
+    vocab_size: int,
+    accumulate: bool,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+
+# tensors: addresses of parameter, m, v, gradient and bf16 copy; number of values; keep, rate and v_root.
+def adamw(
+    tensors: Sequence[tuple[int, int, int, int, int, int, float, float, float]],
+    *,
+    m_share: float,
+    v_keep: float,
+    v_share: float,
+    eps: float,
+    gradient_scale: float,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+
+# tensors: address and number of values of each.
+def sum_of_squares(tensors: Sequence[tuple[int, int]], *, bf16: bool, num_threads: int) -> float: ...
+def scale(tensors: Sequence[tuple[int, int]], factor: float, *, bf16: bool, num_threads: int) -> None: ...

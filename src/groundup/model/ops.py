@@ -119,6 +119,13 @@ def at_least_float32(x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
+def linear_cross_entropy(
+    hidden: Float[Tensor, "... d_model"], weight: Float[Tensor, "vocab d_model"], targets: Int[Tensor, "..."]
+) -> Float[Tensor, ""]:
+    """The loss from the stream and the head: fast versions need not hold the logits of all places at once."""
+    return cross_entropy(linear(hidden, weight), targets)
+
+
 @dataclasses.dataclass(frozen=True)
 class Ops:
     """The functions a model is built with; each field has the signature of its namesake above."""
@@ -131,6 +138,7 @@ class Ops:
     rotate: Callable[[Tensor, Tensor, Tensor], Tensor]
     attention: Callable[..., Tensor]
     cross_entropy: Callable[[Tensor, Tensor], Tensor]
+    linear_cross_entropy: Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 REFERENCE = Ops(
@@ -142,6 +150,7 @@ REFERENCE = Ops(
     rotate=rotate,
     attention=scaled_dot_product_attention,
     cross_entropy=cross_entropy,
+    linear_cross_entropy=linear_cross_entropy,
 )
 
 
@@ -152,10 +161,23 @@ def mixed(dtype: torch.dtype) -> Ops:
     loss. What a product gives stays in `dtype` until something of the above takes it up.
     Micikevicius et al. 2017, Mixed Precision Training (arXiv:1710.03740).
     """
-    return dataclasses.replace(REFERENCE, linear=functools.partial(_linear_in, dtype))
+    return dataclasses.replace(
+        REFERENCE,
+        linear=functools.partial(_linear_in, dtype),
+        linear_cross_entropy=functools.partial(_linear_cross_entropy_in, dtype),
+    )
 
 
 def _linear_in(
     dtype: torch.dtype, x: Float[Tensor, "... d_in"], weight: Float[Tensor, "d_out d_in"]
 ) -> Float[Tensor, "... d_out"]:
     return linear(x.to(dtype), weight.to(dtype))
+
+
+def _linear_cross_entropy_in(
+    dtype: torch.dtype,
+    hidden: Float[Tensor, "... d_model"],
+    weight: Float[Tensor, "vocab d_model"],
+    targets: Int[Tensor, "..."],
+) -> Float[Tensor, ""]:
+    return cross_entropy(_linear_in(dtype, hidden, weight), targets)

@@ -17,7 +17,7 @@ from groundup.config import RunConfig
 from groundup.data.batches import batch_at
 from groundup.errors import CheckpointError, TrainingError
 from groundup.evaluation.likelihood import Likelihood, evaluate_tokens
-from groundup.optim.gradients import clip_gradients
+from groundup.optim import fast, gradients
 from groundup.optim.schedule import cosine_schedule
 from groundup.training.compiled import compile_or_fall_back
 from groundup.training.meter import Meter
@@ -106,7 +106,8 @@ def update(run: Session, loss: Tensor) -> tuple[float, float]:
     state, settings = run.state, run.config.optimizer
     state.step += 1
     rate = learning_rate(run.config, state.step)
-    norm = float(clip_gradients(run.model.parameters(), settings.max_grad_norm or math.inf))
+    clip = gradients.clip_gradients if run.config.training.kernels == "reference" else fast.clip_gradients
+    norm = float(clip(run.model.parameters(), settings.max_grad_norm or math.inf))
     if math.isfinite(norm) and math.isfinite(float(loss)):
         for group in run.optimizer.param_groups:
             group["lr"] = rate

@@ -12,6 +12,7 @@ from groundup.errors import ConfigError, TrainingError
 from groundup.model.accounting import training_memory
 from groundup.model.transformer import TransformerLM
 from groundup.optim.adamw import AdamW
+from groundup.optim.fast import FastAdamW
 from groundup.optim.gradients import parameter_groups
 from groundup.optim.sgd import SGD
 from groundup.recipe import differences, read_config
@@ -102,7 +103,8 @@ def make_optimizer(config: RunConfig, model: TransformerLM) -> Optimizer:
     if settings.name == "sgd":
         return SGD(model.parameters(), lr=settings.lr)
     groups = parameter_groups(model, settings.weight_decay)
-    return AdamW(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
+    kind = AdamW if config.training.kernels == "reference" else FastAdamW
+    return kind(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
 
 
 def check_memory(config: RunConfig, device: str, precision: Precision) -> None:

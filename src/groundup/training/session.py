@@ -26,7 +26,7 @@ from groundup.device import choose_device, choose_precision
 from groundup.environment import describe
 from groundup.errors import CheckpointError, ConfigError, DataError, TrainingError
 from groundup.files import spelled, write_atomic, write_json
-from groundup.model.ops import REFERENCE, mixed
+from groundup.kernels.registry import choose
 from groundup.model.transformer import TransformerLM
 from groundup.recipe import write_config
 from groundup.tokenizer.bpe import Tokenizer
@@ -103,7 +103,8 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
     foreign = open_sinks(config.training.sinks, folder, dataclasses.asdict(config))
 
     torch.manual_seed(config.training.seed)
-    model = TransformerLM(config.model, ops=mixed(torch.bfloat16) if precision == "bf16" else REFERENCE)
+    products = torch.bfloat16 if precision == "bf16" else torch.float32
+    model = TransformerLM(config.model, ops=choose(device, products, config.training.kernels))
     if config.init_from and source is None:
         _start_from(config.init_from, model, tokenizer)
     model.to(device).train()
@@ -168,8 +169,8 @@ class Signals:
 
 def _plain_loss(model: TransformerLM) -> Callable[[Tensor, Tensor], Tensor]:
     def loss_of(inputs: Tensor, targets: Tensor) -> Tensor:
-        logits = model(inputs)  # hop 5, forward
-        return model.ops.cross_entropy(logits, targets)  # hop 6, loss in nats per token
+        hidden = model.hidden(inputs)  # hop 5, forward, up to the head
+        return model.ops.linear_cross_entropy(hidden, model.lm_head.weight, targets)  # hop 6, loss in nats per token
 
     return loss_of
 
