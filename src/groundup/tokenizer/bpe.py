@@ -277,7 +277,7 @@ class Tokenizer(TokenizerFacts):
             raise TokenizerError(f"end_of_text has {len(end_of_text)} values for {len(texts)} texts; give one for each")
         if any(end_of_text) and self.end_of_text_id is None:
             raise TokenizerError("the tokenizer has no <|endoftext|>, which is to follow a text; leave it out")
-        marks, end_id = bytes(end_of_text), self.end_of_text_id or 0
+        marks, end_id = bytes(end_of_text), (self.end_of_text_id or 0) if end_of_text else 0
         texts = self._segments.readable_texts(texts)
         if self._segments.are_needed(texts):
             import numpy

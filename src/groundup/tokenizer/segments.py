@@ -37,7 +37,7 @@ class Segments:
 
     def are_needed(self, texts: Sequence[str | bytes]) -> bool:
         """Whether the core cannot encode these texts alone."""
-        return self._cut is not None or any(self.changes(text) for text in texts)
+        return self._cut is not None or (self._normalizes and any(map(self.changes, texts)))
 
     def changes(self, text: str | bytes) -> bool:
         """Whether normalizing changes the text; bytes are those of one that `readable` left as they were."""
