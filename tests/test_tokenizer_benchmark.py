@@ -143,7 +143,7 @@ def test_peak_memory_is_in_bytes():
 # Merges
 
 
-@pytest.mark.parametrize("name", ["merges", "rounds", "table", "results", "tokenizer_groups"])
+@pytest.mark.parametrize("name", ["merges", "rounds", "table", "results", "tokenizer_groups", "ladder_training"])
 def test_examples_in_docstrings(name):
     assert doctest.testmod(importlib.import_module(f"bench.{name}"))[0] == 0
 

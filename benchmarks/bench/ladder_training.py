@@ -27,7 +27,7 @@ def learn_from_text(text: str, num_merges: int) -> list[Pair]:
     """The merges by their definition: all pairs of the text are counted anew for each.
 
     >>> learn_from_text("low low lower newest newest", 3)
-    [(b'w', b'e'), (b'l', b'o'), (b'lo', b'w')]
+    [(b'w', b'e'), (b'l', b'o'), (b'we', b's')]
     """
     words = [tuple(bytes([byte]) for byte in word.encode()) for word in pre_tokenize(text)]
     merges: list[Pair] = []
