@@ -235,7 +235,7 @@ void Encoder::encode_ordinary(std::string_view text, const char* readable_end, W
     KnownWords known;
     NewWords fresh;
     while (words.next()) {
-        cache.make_room();
+        cache.make_room(words.size());
         known.look_up(words, cache);
         learn(words, known, fresh, cache);
         // No word has more ids than bytes. Some more: whole groups of ids are written, whatever they hold.
@@ -341,7 +341,7 @@ void Encoder::encode(std::string_view text, bool recognise_special, std::size_t 
         return;
     }
     std::vector<IdBuffer> parts;
-    encode_chunks(text, recognise_special, threads_for(text.size(), num_threads), check,
+    encode_chunks(text, recognise_special, num_threads, check,
                   [&parts](std::size_t number, IdBuffer& part) {
                       if (parts.size() <= number) parts.resize(number + 1);
                       parts[number] = std::exchange(part, {});
@@ -371,9 +371,9 @@ std::size_t Encoder::count(std::string_view text, bool recognise_special, std::s
 
 void Encoder::encode_words(const std::vector<std::string_view>& words, IdBuffer& ids) const {
     const Lease cache(*this);
-    (*cache).make_room();
     for (const std::string_view word : words) {
         if (word.empty()) continue;
+        (*cache).make_room(1);
         const WordKey key = WordKey::of(word);
         encode_word(word, key, key.hash(), *cache, ids);
     }

@@ -54,7 +54,7 @@ public:
     std::size_t num_unknown() const { return num_unknown_; }
     const Unknown& unknown(std::size_t n) const { return unknown_[n]; }
 
-
+    // What is known of a word (see ShortSpelling).
     std::uint64_t value(std::size_t word) const { return values_[word]; }
     void set(std::size_t word, std::uint64_t value) { values_[word] = value; }
 

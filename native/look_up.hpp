@@ -16,8 +16,8 @@ using LookUp = std::size_t (*)(const char* const* begins, std::size_t num_words,
                                std::uint64_t* values, std::uint16_t* open);
 
 std::size_t look_up_portable(const char* const* begins, std::size_t num_words, WordLines lines, std::uint64_t* values,
-                        std::uint16_t* open);
+                             std::uint16_t* open);
 std::size_t look_up_avx2(const char* const* begins, std::size_t num_words, WordLines lines, std::uint64_t* values,
-                    std::uint16_t* open);
+                         std::uint16_t* open);
 
 }  // namespace groundup

@@ -108,10 +108,11 @@ public:
         return true;
     }
 
-    std::size_t size_bytes() const { return lines_.size() * sizeof(WordLine); }
-    // Of what insert makes next.
-    std::size_t next_size_bytes() const {
-        return size_bytes() * (num_words_ >= lines_.size() * kAimedPerLine ? 3 : 1);
+    // What it takes with so many more words.
+    std::size_t size_bytes_with(std::size_t num_new) const {
+        std::size_t num_lines = lines_.size();
+        while (num_words_ + num_new > num_lines * kAimedPerLine) num_lines *= 2;
+        return num_lines * sizeof(WordLine);
     }
 
 private:

@@ -57,12 +57,10 @@ std::uint64_t WordCache::value_of(std::span<const TokenId> ids) {
     return std::uint64_t{ids.size()} << 32 | place;
 }
 
-void WordCache::make_room() {
-    const std::size_t long_bytes = long_words_.is_full() ? long_words_.next_size_bytes() : long_words_.size_bytes();
-    const std::size_t many_bytes = many_ids_.capacity() * sizeof(TokenId);
-    if (short_words_.next_size_bytes() + long_bytes + many_bytes <= limit_bytes_ && many_ids_.size() <= kMostManyIds) {
-        return;
-    }
+void WordCache::make_room(std::size_t num_new) {
+    const std::size_t tables = short_words_.size_bytes_with(num_new) + long_words_.size_bytes_with(num_new);
+    const std::size_t many = many_ids_.capacity() * sizeof(TokenId);
+    if (tables + many <= limit_bytes_ && many_ids_.size() <= kMostManyIds) return;
     short_words_ = ShortWords(kFirstWords);
     long_words_ = WordTable<Spelling>(kFirstWords);
     std::vector<TokenId>(kWrittenAtOnce).swap(many_ids_);

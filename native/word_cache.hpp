@@ -44,8 +44,8 @@ public:
     // Remembers a word that is one token. If it is there already, that stays.
     void insert_token(std::string_view bytes, TokenId id);
 
-    // Forgets everything if the next few thousand words would pass the limit. Values from before mean nothing then.
-    void make_room();
+    // Forgets everything if so many new words could pass the limit. Values from before mean nothing then.
+    void make_room(std::size_t num_new);
     // Room for so many words at once.
     void reserve(std::size_t num_words) { short_words_ = ShortWords(num_words); }
 

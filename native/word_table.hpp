@@ -56,7 +56,7 @@ public:
     Value& at(std::string_view word, const WordKey& key, std::uint64_t hash) {
         std::size_t i = find_slot(word, key, hash);
         if (slots_[i].high == 0) {
-            if (is_full()) {
+            if (size_ + 1 > most_words(slots_.size())) {
                 grow();
                 i = find_slot(word, key, hash);
             }
@@ -80,13 +80,16 @@ public:
     }
 
     std::size_t size() const { return size_; }
-    std::size_t size_bytes() const { return slots_.size() * sizeof(Slot) + long_words_.capacity(); }
-    // Whether the next new word makes it grow, to the size that follows.
-    bool is_full() const { return size_ + 1 > slots_.size() / 4 * 3; }
-    std::size_t next_size_bytes() const { return size_bytes() + slots_.size() * sizeof(Slot) * (kGrowth - 1); }
+    // What it takes with so many more short words.
+    std::size_t size_bytes_with(std::size_t num_new) const {
+        std::size_t num_slots = slots_.size();
+        while (size_ + num_new > most_words(num_slots)) num_slots *= kGrowth;
+        return num_slots * sizeof(Slot) + long_words_.capacity();
+    }
 
 private:
     static constexpr std::size_t kGrowth = 2;
+    static constexpr std::size_t most_words(std::size_t num_slots) { return num_slots / 4 * 3; }
 
     struct Slot {
         std::uint64_t low;   // of the key; the place in the arena, not 0, for a long word

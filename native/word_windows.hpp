@@ -1,4 +1,4 @@
-// The words of a text, some 250 at a time.
+// The words of a text, those of a window at a time.
 #pragma once
 
 #include <array>
