@@ -1,5 +1,6 @@
 #include "piece_cuts.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -31,24 +32,18 @@ std::size_t skip_characters(std::string_view text, std::size_t begin, std::size_
 
 bool is_cut_space(char byte) { return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r'; }
 
+// White space for Python, though not for the patterns.
 bool is_information_separator(char byte) { return byte >= '\x1c' && byte <= '\x1f'; }
-
-// Whether the character before `cut` is white space.
-bool is_space_before(std::string_view text, std::size_t cut) {
-    if (is_information_separator(text[cut - 1])) return true;
-    std::size_t begin = cut - 1;
-    while (begin > 0 && is_continuation(text[begin])) --begin;
-    const std::string_view character = text.substr(begin, cut - begin);
-    return valid_character(character) == character.size() && classify_at(character.data()).char_class() == CharClass::space;
-}
 
 }  // namespace
 
 std::vector<std::size_t> piece_cuts(Pattern pattern, std::string_view text, std::size_t num_chars) {
     std::vector<std::size_t> cuts;
+    num_chars = std::max<std::size_t>(num_chars, 1);  // no two cuts at one place
     std::size_t begin = 0;
     for (std::size_t i = skip_characters(text, begin, num_chars); i < text.size(); ++i) {
-        if (i == 0 || !is_cut_space(text[i]) || is_space_before(text, i) || !is_boundary_at(pattern, text, i)) continue;
+        if (i == 0 || !is_cut_space(text[i]) || is_information_separator(text[i - 1])) continue;
+        if (!is_boundary_at(pattern, text, i)) continue;
         cuts.push_back(i);
         begin = i;
         i = skip_characters(text, begin, num_chars) - 1;

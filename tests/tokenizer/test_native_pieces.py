@@ -56,6 +56,7 @@ def test_no_cut_at_the_ends() -> None:
     assert _native.piece_cuts(b" ", 1) == []
     assert _native.piece_cuts(b" a", 1) == []
     assert _native.piece_cuts(b"a b", 5) == []
+    assert _native.piece_cuts(b"ab cd e", 0) == _native.piece_cuts(b"ab cd e", 1) == [2, 5]
     with pytest.raises(ValueError, match="there is no scanner 'mine'"):
         _native.piece_cuts(b"a b", 1, "mine")
 

@@ -69,6 +69,8 @@ def iter_pieces(
     """
     if separator == "":
         raise DataError("the separator between documents is empty; give its text, or None for one document a file")
+    if max_chars is not None and max_chars < 1:
+        raise DataError(f"max_chars is {max_chars}; it must be at least 1, or None to cut nothing")
     between = None if separator is None else separator.encode()
     for source in expand_paths(paths):
         yield from _pieces(_iter_fragments(source, between, text_field, chunk_bytes), max_chars, scanner)
