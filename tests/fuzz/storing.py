@@ -1,10 +1,11 @@
 """Target: stored encoders that are damaged: cut short, with bits flipped, with parts missing or repeated."""
 
-import os
 import random
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from tokenizer.stored import read_stored
 
 from fuzz.inputs import random_merges, random_special, random_text
 from fuzz.loading import damage
@@ -46,7 +47,7 @@ def check_stored(case: Stored) -> None:
     for _ in range(case.num_damages):
         content = damage(rng, content)
     with tempfile.TemporaryDirectory() as folder:
-        found = _read(Path(folder), content, case.source)
+        found = read_stored(Path(folder), content, case.source)
     if content != whole:
         expect_equal(found, None, "a damaged file")
         return
@@ -59,14 +60,3 @@ def check_stored(case: Stored) -> None:
 
 
 TARGETS = [Target("stored", make_stored, check_stored)]
-
-
-def _read(folder: Path, content: bytes, source: bytes) -> tuple[_native.Encoder, list[bytes]] | None:
-    (folder / "tables").write_bytes(content)
-    (folder / "source").write_bytes(source)
-    files = [os.open(folder / name, os.O_RDONLY) for name in ("tables", "source")]
-    try:
-        return _native.read_stored_encoder(*files)
-    finally:
-        for file in files:
-            os.close(file)

@@ -6,6 +6,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizer.stored import read_stored
 from tokenizer.strategies import texts, vocabularies
 
 from groundup import _native
@@ -21,15 +22,7 @@ def encoder_of(merges, **options):
 
 
 def read(folder, content: bytes, source: bytes = SOURCE):
-    """What comes back out of a file of this content, for this source."""
-    (folder / "tables").write_bytes(content)
-    (folder / "source").write_bytes(source)
-    files = [os.open(folder / name, os.O_RDONLY) for name in ("tables", "source")]
-    try:
-        return _native.read_stored_encoder(*files)
-    finally:
-        for file in files:
-            os.close(file)
+    return read_stored(folder, content, source)
 
 
 @pytest.fixture(scope="module")

@@ -273,11 +273,12 @@ class Tokenizer(TokenizerFacts):
         >>> ids.tolist(), ends.tolist()
         ([97, 98, 99, 256], [2, 4])
         """
-        if end_of_text and len(end_of_text) != len(texts):
-            raise TokenizerError(f"end_of_text has {len(end_of_text)} values for {len(texts)} texts; give one for each")
-        if any(end_of_text) and self.end_of_text_id is None:
+        marks, end_id = bytes(map(bool, end_of_text)), self.end_of_text_id
+        if marks and len(marks) != len(texts):
+            raise TokenizerError(f"end_of_text has {len(marks)} values for {len(texts)} texts; give one for each")
+        if any(marks) and end_id is None:
             raise TokenizerError("the tokenizer has no <|endoftext|>, which is to follow a text; leave it out")
-        marks, end_id = bytes(end_of_text), (self.end_of_text_id or 0) if end_of_text else 0
+        end_id = end_id or 0
         texts = self._segments.readable_texts(texts)
         if self._segments.are_needed(texts):
             import numpy

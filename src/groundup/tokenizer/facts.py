@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from groundup import _native
     from groundup.tokenizer.vocabulary import Merge, Normalization, Vocabulary
 
+_END_OF_TEXT = "<|endoftext|>"  # groundup.corpus.END_OF_TEXT, which takes longer to import than a tokenizer to load
+
 
 class TokenizerFacts:
     """Its tokens, merges and special tokens, its pattern, and what follows from them."""
@@ -63,9 +65,7 @@ class TokenizerFacts:
     @property
     def end_of_text_id(self) -> int | None:
         """The id of <|endoftext|>, if it is a special token."""
-        from groundup.corpus import END_OF_TEXT
-
-        return self._special_tokens.get(END_OF_TEXT)
+        return self._special_tokens.get(_END_OF_TEXT)
 
     @property
     def dtype(self) -> numpy.dtype:

@@ -107,12 +107,19 @@ def _read(name: str, source: int) -> tuple[_native.Encoder, str, Normalization, 
         found = _native.read_stored_encoder(file, source)
         if found is None:
             return None
-        os.utime(file)  # it was used just now
+        _mark_as_used(file)
     finally:
         os.close(file)
     encoder, notes = found
     pattern, normalization, fingerprint = (note.decode("utf-8", "surrogatepass") for note in notes)
     return encoder, pattern, "NFC" if normalization == "NFC" else None, fingerprint
+
+
+def _mark_as_used(file: int) -> None:
+    try:
+        os.utime(file)
+    except OSError:  # a file that can only be read serves all the same
+        return
 
 
 def _is_private(folder: str) -> bool:
@@ -129,9 +136,14 @@ def _is_ours(facts: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
 
 def _remove_old(folder: str) -> None:
     """Remove all files but those used last. Another process may do the same."""
-    with os.scandir(folder) as entries:
-        used = sorted(((entry.stat(follow_symlinks=False).st_mtime_ns, entry.path) for entry in entries), reverse=True)
-    for _, path in used[MOST_FILES:]:
+    used = []
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        try:
+            used.append((os.lstat(path).st_mtime_ns, path))
+        except FileNotFoundError:
+            continue
+    for _, path in sorted(used, reverse=True)[MOST_FILES:]:
         try:
             os.unlink(path)
         except FileNotFoundError:
