@@ -79,7 +79,7 @@ def pairs(dtype: torch.dtype) -> Iterator[tuple[str, Call, Call]]:
     ours, theirs = torch.randn(NUM_PARAMETERS), torch.nn.Parameter(torch.randn(NUM_PARAMETERS))
     theirs.grad = gradient
     copy = None if dtype == torch.float32 else torch.empty(NUM_PARAMETERS, dtype=dtype)
-    one = Update(ours, torch.zeros_like(ours), torch.zeros_like(ours), gradient.to(dtype), 1e-3, 0.1, 1, copy)
+    one = Update(ours, torch.zeros_like(ours), torch.zeros_like(ours), gradient, 1e-3, 0.1, 1, copy)
     optimizer = torch.optim.AdamW([theirs], lr=1e-3, weight_decay=0.1, fused=True)
 
     def torch_step() -> None:
@@ -88,7 +88,8 @@ def pairs(dtype: torch.dtype) -> Iterator[tuple[str, Call, Call]]:
             copy.copy_(theirs.detach())
 
     yield "AdamW (torch: fused)", lambda: update.adamw([one], betas=(0.9, 0.95), eps=1e-8), torch_step
-    yield "global norm", lambda: update.global_norm([one.gradient]), lambda: torch.linalg.vector_norm(one.gradient)
+    typed = gradient.to(dtype)
+    yield "global norm", lambda: update.global_norm([typed]), lambda: torch.linalg.vector_norm(typed)
 
 
 def both_passes(

@@ -8,7 +8,7 @@ namespace groundup::kernels::GROUNDUP_VARIANT {
 template <class Value>
 void adamw(const AdamW<Value>& a) {
     const Floats m_share = Floats::all(a.m_share), v_keep = Floats::all(a.v_keep), v_share = Floats::all(a.v_share);
-    const Floats eps = Floats::all(a.eps), gradient_scale = Floats::all(a.gradient_scale);
+    const Floats eps = Floats::all(a.eps);
     for_each_tensor_range(a, [&](const AdamWTensor<Value>& t, std::size_t first, std::size_t end, std::size_t) {
         const Floats keep = Floats::all(t.keep), rate = Floats::all(-t.rate), v_root = Floats::all(1 / t.v_root);
         float* const parameter = t.parameter + first;
@@ -17,7 +17,7 @@ void adamw(const AdamW<Value>& a) {
         const Value* const gradient = t.gradient + first;
         Bf16* const copy = t.copy == nullptr ? nullptr : t.copy + first;
         for_each_vector(end - first, [&](auto at) {
-            const Floats g = load(gradient, at) * gradient_scale;
+            const Floats g = load(gradient, at);
             const Floats old_m = load(m, at);
             const Floats new_m = fma(m_share, g - old_m, old_m);
             const Floats new_v = fma(v_share * g, g, v_keep * load(v, at));

@@ -181,7 +181,7 @@ std::vector<Values<Value>> to_values(const std::vector<ValuesItem>& items) {
 void bind_update(nb::module_& module) {
     module.def("adamw",
                [](const std::vector<UpdateItem>& items, float m_share, float v_keep, float v_share, float eps,
-                  float gradient_scale, bool bf16, std::size_t num_threads) {
+                  bool bf16, std::size_t num_threads) {
                    for_type(bf16, [&]<class Value>() {
                        std::vector<AdamWTensor<Value>> tensors;
                        tensors.reserve(items.size());
@@ -190,10 +190,10 @@ void bind_update(nb::module_& module) {
                                               at<const Value>(gradient), at<Bf16>(copy), size, keep, rate, v_root});
                        }
                        run(kernels().adamw, AdamW<Value>{tensors.data(), tensors.size(), m_share, v_keep, v_share, eps,
-                                                         gradient_scale, num_threads});
+                                                         num_threads});
                    });
                },
-               "tensors"_a, nb::kw_only(), "m_share"_a, "v_keep"_a, "v_share"_a, "eps"_a, "gradient_scale"_a, "bf16"_a,
+               "tensors"_a, nb::kw_only(), "m_share"_a, "v_keep"_a, "v_share"_a, "eps"_a, "bf16"_a,
                "num_threads"_a);
     module.def("sum_of_squares",
                [](const std::vector<ValuesItem>& items, bool bf16, std::size_t num_threads) {

@@ -64,16 +64,18 @@ void cross_entropy(const CrossEntropy<Value>& a) {
             const std::size_t target = static_cast<std::size_t>(a.targets[row]);
             const float target_logit = to_float(logits[target]);
             const float shift = shift_of(logits, columns);
+            const auto set_loss = [&](float log_total) {
+                a.log_sums[row] = shift + log_total;
+                a.losses[row] = log_total + (shift - target_logit);  // large logits cancel before anything small is lost
+            };
             if (a.gradient == nullptr) {
-                a.log_sums[row] = shift + logf(sum_of_exponentials(logits, nullptr, columns, shift));
-                a.losses[row] = a.log_sums[row] - target_logit;
+                set_loss(logf(sum_of_exponentials(logits, nullptr, columns, shift)));
                 continue;
             }
             Value* const gradient = a.gradient + row * columns;
             float* const exponentials = exponentials_of(gradient, scratch.data() + (beside ? thread * columns : 0));
             const float total = sum_of_exponentials(logits, exponentials, columns, shift);
-            a.log_sums[row] = shift + logf(total);
-            a.losses[row] = a.log_sums[row] - target_logit;
+            set_loss(logf(total));
             const Floats factor = Floats::all(a.scale / total);
             const float of_target = exponentials[target] / total - 1;
             for_each_vector(columns, [&](auto at) { store(gradient, at, load(exponentials, at) * factor); });

@@ -156,7 +156,7 @@ struct AdamWTensor {
 };
 
 // parameter *= keep; m += m_share * (g - m); v = v_keep * v + v_share * g^2;
-// parameter -= rate * m / (sqrt(v) / v_root + eps), with g = gradient_scale * gradient. Twin: optim/adamw.py.
+// parameter -= rate * m / (sqrt(v) / v_root + eps), with g the gradient. Twin: optim/adamw.py.
 template <class Value>
 struct AdamW {
     const AdamWTensor<Value>* tensors;
@@ -165,7 +165,6 @@ struct AdamW {
     float v_keep;   // beta2
     float v_share;  // 1 - beta2
     float eps;
-    float gradient_scale;
     std::size_t num_threads;
 };
 

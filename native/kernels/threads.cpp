@@ -47,16 +47,17 @@ struct Region {
 }  // namespace
 
 void run_chunks(std::size_t num_chunks, std::size_t num_threads, ChunkBody body, void* context) {
-    num_threads = std::min(num_threads, num_chunks);
-    if (num_threads <= 1) {
+    const std::size_t num_useful = std::min(num_threads, num_chunks);
+    if (num_useful <= 1) {
         for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) body(context, chunk, 0);
         return;
     }
     Region region{num_chunks, body, context};
     if (const OpenMpParallel parallel = openmp_parallel()) {
+        // Always as many threads as torch has: GNU's pool ends those that a smaller team leaves over, and starts them anew.
         parallel([](void* data) { static_cast<Region*>(data)->work(); }, &region, static_cast<unsigned>(num_threads), 0);
     } else {
-        run_in_threads(num_threads, [&](std::size_t, const std::atomic<bool>&) { region.work(); });
+        run_in_threads(num_useful, [&](std::size_t, const std::atomic<bool>&) { region.work(); });
     }
 }
 

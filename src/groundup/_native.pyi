@@ -278,7 +278,6 @@ def adamw(
     v_keep: float,
     v_share: float,
     eps: float,
-    gradient_scale: float,
     bf16: bool,
     num_threads: int,
 ) -> None: ...

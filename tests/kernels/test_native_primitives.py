@@ -13,10 +13,10 @@ def exp(x):
     return y
 
 
-def test_exp_to_a_millionth_over_its_whole_interval(variant):
+def test_exp_is_as_good_as_said_over_its_whole_interval(variant):
     x = np.concatenate([np.linspace(-87.33, 88.72, 400_001), np.linspace(-1, 1, 100_001)]).astype(np.float32)
     exact = np.exp(x.astype(np.float64))
-    assert np.abs(exp(x) / exact - 1).max() < 3e-7
+    assert np.abs(exp(x) / exact - 1).max() < 2e-7
 
 
 def test_exp_where_it_is_subnormal_is_off_by_one_last_place_at_most(variant):

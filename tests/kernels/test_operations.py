@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from groundup import _native
 from groundup.kernels import gates, lookup, loss, norm
 from groundup.model import loss as reference_loss
 from groundup.model import ops
@@ -79,6 +80,11 @@ def values_and_gradients(operation, tensors: list[Tensor]) -> tuple[tuple[Tensor
     return outputs, torch.autograd.grad(total, tensors)
 
 
+# Rounding to float32 is off by 2^-24 and to bf16 by 2^-9 at most, as a part of the value; a gradient is rounded on its
+# way more than once.
+VALUE_ERROR, GRADIENT_ERROR = {FLOAT32: 1e-6, BF16: 0.005}, {FLOAT32: 1e-5, BF16: 0.01}
+
+
 def error(ours: Tensor, exact: Tensor) -> float:
     return float((ours.detach().double() - exact.detach()).norm() / exact.detach().norm())
 
@@ -90,10 +96,10 @@ def test_values_and_gradients_are_those_of_the_reference(name, dtype, variant):
     ours, gradients = values_and_gradients(operation, tensors)
     exact, exact_gradients = values_and_gradients(oracle, [tensor.double() for tensor in tensors])
     for one, other in zip(ours, exact, strict=True):
-        assert error(one, other) < (1e-6 if dtype == FLOAT32 else 0.005)
+        assert error(one, other) < VALUE_ERROR[dtype]
     for tensor, one, other in zip(tensors, gradients, exact_gradients, strict=True):
         assert one.dtype == tensor.dtype
-        assert error(one, other) < (1e-5 if dtype == FLOAT32 else 0.01)
+        assert error(one, other) < GRADIENT_ERROR[dtype]
 
 
 @both_types
@@ -150,6 +156,32 @@ def test_what_kernels_do_not_take_goes_to_the_reference():
     assert torch.autograd.gradcheck(lambda x: lookup.embedding(torch.tensor([0, 2, 0]), x), x)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_second_derivatives_are_refused_not_wrong(name):
+    operation, _, tensors = case(name, FLOAT32)
+    tensors = [tensor.clone().requires_grad_() for tensor in tensors]
+    outputs = operation(*tensors)
+    total = sum(output.square().sum() for output in (outputs if isinstance(outputs, tuple) else (outputs,)))
+    assert isinstance(total, Tensor)
+    with pytest.raises(RuntimeError, match=r"no autograd formula was registered|has no second derivative"):
+        gradient = torch.autograd.grad(total, tensors[-1], create_graph=True)[0]
+        torch.autograd.grad(gradient.square().sum(), tensors[-1])
+
+
+def test_targets_of_other_types_and_shapes():
+    hidden, head, targets = torch.randn(2, 3, 5), torch.randn(7, 5), torch.randint(0, 7, (2, 3))
+    expected = ops.linear_cross_entropy(hidden, head, targets)
+    torch.testing.assert_close(loss.linear_cross_entropy(hidden, head, targets.int()), expected)
+    with pytest.raises(AssertionError):
+        loss.linear_cross_entropy(hidden, head, targets.mT)
+    with pytest.raises(AssertionError):
+        gates.swiglu_of_halves(torch.randn(2, 5))
+
+
+def test_kernels_run_on_the_threads_of_torch():
+    assert _native.has_openmp_threads()
+
+
 def test_ids_outside_the_vocabulary_are_refused():
     with pytest.raises(IndexError, match="id 5 at place 1"):
         loss.cross_entropy(torch.randn(2, 5), torch.tensor([0, 5]))
@@ -168,6 +200,7 @@ def test_compiled_graphs_take_them():
     # In a process of its own: torch.compile fails over the type checks of tests. "aot_eager" needs no compiler.
     program = """
 import torch
+from groundup import _native
 from groundup.kernels import gates, lookup, loss, norm
 
 def step(ids, weight, gain):

@@ -107,3 +107,15 @@ def test_no_gradients_at_all():
     assert float(fast.clip_gradients(some, 1.0)) == 0
     FastAdamW(some).step()
     assert_same(some, parameters(), 0)
+
+
+def test_a_graph_that_needs_what_was_there_before_is_refused():
+    parameter, gradient = nn.Parameter(torch.ones(3)), torch.ones(3)
+    parameter.grad = gradient
+    of_parameter = parameter.square().sum()
+    of_gradient = (torch.ones(3, requires_grad=True) * gradient).sum()
+    fast.clip_gradients([parameter], 0.1)
+    FastAdamW([parameter], lr=0.1).step()
+    for graph in (of_parameter, of_gradient):
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            graph.backward()

@@ -1,6 +1,7 @@
 """Tensors as the native kernels take them: addresses of dense rows on the CPU, checked in this one place."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +23,11 @@ def address(tensor: Tensor | None, shape: Sequence[int], *dtypes: torch.dtype) -
 def rows_of(x: Tensor) -> int:
     """How many vectors along the last dimension `x` has; 1 if it is a number."""
     return x.shape[:-1].numel()
+
+
+def settings(x: Tensor) -> dict[str, Any]:
+    """What every kernel is told: the type of the values `x`, and torch's number of threads."""
+    return {"bf16": x.dtype == torch.bfloat16, "num_threads": torch.get_num_threads()}
 
 
 def is_taken(*tensors: Tensor) -> bool:

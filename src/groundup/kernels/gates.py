@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from groundup import _native
-from groundup.kernels.arrays import VALUES, address, is_taken, rows_of
+from groundup.kernels.arrays import VALUES, address, is_taken, rows_of, settings
 from groundup.model import ops
 
 
@@ -46,9 +46,7 @@ def _silu_backward(gradient: Tensor, x: Tensor) -> Tensor:
     gradient, x = gradient.contiguous(), x.contiguous()
     x_gradient = torch.empty_like(x)
     places = (address(x, x.shape, *VALUES), 0, address(gradient, x.shape, x.dtype))
-    _native.swiglu_backward(
-        *places, address(x_gradient, x.shape, x.dtype), 0, gradient_stride=_rows(x)["stride"], **_rows(x)
-    )
+    _native.swiglu_backward(*places, address(x_gradient, x.shape, x.dtype), 0, **_both_rows(x))
     return x_gradient
 
 
@@ -94,8 +92,7 @@ def _swiglu_of_halves_backward(gradient: Tensor, gate_and_up: Tensor) -> Tensor:
 def _rows(x: Tensor) -> dict[str, Any]:
     """The sizes of the dense rows of `x`."""
     columns = x.shape[-1] if x.ndim else 1
-    sizes = {"rows": rows_of(x), "columns": columns, "stride": columns}
-    return sizes | {"bf16": x.dtype == torch.bfloat16, "num_threads": torch.get_num_threads()}
+    return {"rows": rows_of(x), "columns": columns, "stride": columns} | settings(x)
 
 
 def _both_rows(x: Tensor) -> dict[str, Any]:
@@ -115,6 +112,7 @@ def _halves(both: Tensor) -> tuple[int, int]:
 
 def _half(both: Tensor) -> tuple[Any, ...]:
     """The shape of the result; of symbols while a graph is traced."""
+    assert both.shape[-1] % 2 == 0, both.shape
     return (*both.shape[:-1], both.shape[-1] // 2)
 
 

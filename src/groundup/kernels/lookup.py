@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from groundup import _native
-from groundup.kernels.arrays import VALUES, address, is_taken
+from groundup.kernels.arrays import VALUES, address, is_taken, settings
 from groundup.model import ops
 
 
@@ -61,8 +61,7 @@ def _(gradient: Tensor, ids: Tensor, vocab_size: Any) -> Tensor:  # a symbol whi
 
 
 def _sizes(ids: Tensor, values: Tensor) -> dict[str, Any]:
-    sizes = {"rows": ids.numel(), "columns": values.shape[-1]}
-    return sizes | {"bf16": values.dtype == torch.bfloat16, "num_threads": torch.get_num_threads()}
+    return {"rows": ids.numel(), "columns": values.shape[-1]} | settings(values)
 
 
 def _save_ids(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from groundup import _native
-from groundup.kernels.arrays import VALUES, address, is_taken, rows_of
+from groundup.kernels.arrays import VALUES, address, is_taken, rows_of, settings
 from groundup.model import loss, ops
 
 FLOAT32 = torch.float32
@@ -34,21 +34,23 @@ def linear_cross_entropy(
     rows_at_once: int = 512,
     hold_gradient: bool = True,
 ) -> Float[Tensor, ""]:
-    """Cross-entropy of the logits hidden @ weight^T, which never exist as a whole in float32.
+    """Cross-entropy of the logits hidden @ weight^T, of which `rows_at_once` rows exist at a time.
+
+    The gradient of all of them is held in `dtype`, or not at all.
 
     Args:
         hidden, weight: In float32, or already in `dtype`.
         dtype: In which products are taken and logits kept, float32 or bf16.
         rows_at_once: Rows of hidden whose logits are made together.
         hold_gradient: Keep the gradient of all logits, in `dtype`, until one product gives that of the weight. Without,
-            no more than `rows_at_once` rows of logits ever exist, and each adds to the gradient of the weight:
-            less memory, about a tenth slower.
+            each `rows_at_once` rows add to the gradient of the weight: less memory, more passes over it.
 
     Where a gradient is wanted it is computed here, beside the loss. Raises IndexError for a target that is
     not one of the vocabulary.
     """
-    if {hidden.dtype, weight.dtype} - {FLOAT32, dtype} or hidden.device.type != "cpu" or targets.numel() == 0:
-        return loss.cross_entropy(ops.linear(hidden, weight), targets)
+    is_ours = hidden.device.type == "cpu" and not {hidden.dtype, weight.dtype} - {FLOAT32, dtype}
+    if not is_ours or targets.dtype != torch.int64 or targets.numel() == 0:
+        return ops.linear_cross_entropy(hidden, weight, targets)
     if torch.is_grad_enabled() and (hidden.requires_grad or weight.requires_grad):
         return _linear_cross_entropy(hidden, weight, targets, dtype, rows_at_once, hold_gradient)[0]
     return _linear_cross_entropy_loss(hidden, weight, targets, dtype, rows_at_once)
@@ -92,13 +94,14 @@ def _linear_cross_entropy(
     hidden: Tensor, weight: Tensor, targets: Tensor, dtype: torch.dtype, rows_at_once: int, hold_gradient: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(loss, its gradient by hidden, its gradient by weight, each in the type of what it belongs to)"""
+    assert targets.shape == hidden.shape[:-1], (targets.shape, hidden.shape)
     vectors = hidden.reshape(-1, hidden.shape[-1]).to(dtype)
     matrix, targets = weight.to(dtype), targets.reshape(-1).contiguous()
     rows, vocab_size = len(vectors), len(matrix)
     losses = vectors.new_empty(rows, dtype=FLOAT32)
     vector_gradient = torch.empty_like(vectors)
     logits = vectors.new_empty(rows if hold_gradient else min(rows_at_once, rows), vocab_size)
-    weight_gradient = torch.zeros_like(weight, dtype=FLOAT32)
+    weight_gradient = weight.new_zeros(() if hold_gradient else weight.shape, dtype=FLOAT32)
     for first in range(0, rows, rows_at_once):
         part = slice(first, min(first + rows_at_once, rows))
         of_part = logits[part] if hold_gradient else logits[: part.stop - first]
@@ -124,6 +127,7 @@ def _(
 def _linear_cross_entropy_loss(
     hidden: Tensor, weight: Tensor, targets: Tensor, dtype: torch.dtype, rows_at_once: int
 ) -> Tensor:
+    assert targets.shape == hidden.shape[:-1], (targets.shape, hidden.shape)
     vectors, targets = hidden.reshape(-1, hidden.shape[-1]).to(dtype), targets.reshape(-1).contiguous()
     matrix, losses = weight.to(dtype), vectors.new_empty(len(vectors), dtype=FLOAT32)
     for first in range(0, len(vectors), rows_at_once):
@@ -156,8 +160,7 @@ def _losses(
 
 
 def _sizes(logits: Tensor) -> dict[str, Any]:
-    sizes = {"rows": rows_of(logits), "columns": logits.shape[-1]}
-    return sizes | {"bf16": logits.dtype == torch.bfloat16, "num_threads": torch.get_num_threads()}
+    return {"rows": rows_of(logits), "columns": logits.shape[-1]} | settings(logits)
 
 
 def _mean(losses: Tensor) -> Tensor:
@@ -177,10 +180,12 @@ def _save_gradients(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...
 
 
 def _times_gradients(ctx: Any, gradient: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    if torch.is_grad_enabled():  # create_graph: what reaches the gradients, which are outputs, would be lost
+        raise RuntimeError("linear_cross_entropy has no second derivative, model.ops.linear_cross_entropy has")
     hidden_gradient, weight_gradient = ctx.saved_tensors
     wanted = ctx.needs_input_grad
-    by_hidden = hidden_gradient * gradient.to(hidden_gradient.dtype) if wanted[0] else None
-    by_weight = weight_gradient * gradient.to(weight_gradient.dtype) if wanted[1] else None
+    by_hidden = hidden_gradient * gradient if wanted[0] else None
+    by_weight = weight_gradient * gradient if wanted[1] else None
     return by_hidden, by_weight, None, None, None, None
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from groundup import _native
-from groundup.kernels.arrays import VALUES, address, is_taken, rows_of
+from groundup.kernels.arrays import VALUES, address, is_taken, rows_of, settings
 from groundup.model import ops
 
 FLOAT32, BF16 = torch.float32, torch.bfloat16
@@ -85,8 +85,7 @@ def _rms_norm_backward(
         address(weight_gradient, x.shape[-1:], FLOAT32),
         rows=rows_of(x),
         columns=x.shape[-1],
-        bf16=bf16,
-        num_threads=torch.get_num_threads(),
+        **settings(gradient),
     )
     return x_gradient, copy, weight_gradient
 
@@ -119,8 +118,7 @@ def _forward(
         rows=rows_of(x),
         columns=x.shape[-1],
         eps=eps,
-        bf16=normed.dtype == BF16,
-        num_threads=torch.get_num_threads(),
+        **settings(normed),
     )
 
 

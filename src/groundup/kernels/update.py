@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from groundup import _native
-from groundup.kernels.arrays import VALUES, address
+from groundup.kernels.arrays import VALUES, address, settings
 
 FLOAT32, BF16 = torch.float32, torch.bfloat16
 
@@ -35,20 +35,23 @@ class Update:
 
 
 @torch.no_grad()
-def adamw(updates: Sequence[Update], *, betas: tuple[float, float], eps: float, gradient_scale: float = 1.0) -> None:
-    """One step of AdamW in place, in one pass over memory, with gradients times `gradient_scale`."""
+def adamw(updates: Sequence[Update], *, betas: tuple[float, float], eps: float) -> None:
+    """One step of AdamW in place, in one pass over memory."""
     beta1, beta2 = betas
     for dtype in VALUES:
+        of_type = [update for update in updates if update.gradient.dtype == dtype]
+        if not of_type:
+            continue
         _native.adamw(
-            [_native_update(update, betas) for update in updates if update.gradient.dtype == dtype],
+            [_native_update(update, betas) for update in of_type],
             m_share=1 - beta1,
             v_keep=beta2,
             v_share=1 - beta2,
             eps=eps,
-            gradient_scale=gradient_scale,
-            bf16=dtype == BF16,
-            num_threads=torch.get_num_threads(),
+            **settings(of_type[0].gradient),
         )
+    written = [tensor for update in updates for tensor in (update.parameter, update.m, update.v, update.copy)]
+    _tell_autograd([tensor for tensor in written if tensor is not None])
 
 
 def _native_update(
@@ -72,24 +75,32 @@ def _native_update(
 def global_norm(tensors: Sequence[Tensor]) -> float:
     """The l2 norm of all `tensors` as if they were one vector; their order counts, the number of threads does not."""
     total = 0.0
-    for dtype, some in _by_type(tensors):
-        total += _native.sum_of_squares(_places(some), bf16=dtype == BF16, num_threads=torch.get_num_threads())
+    for some in _by_type(tensors):
+        total += _native.sum_of_squares(_places(some), **settings(some[0]))
     return math.sqrt(total)
 
 
 @torch.no_grad()
 def scale(tensors: Sequence[Tensor], factor: float) -> None:
     """All values times `factor`, in place."""
-    for dtype, some in _by_type(tensors):
-        _native.scale(_places(some), factor, bf16=dtype == BF16, num_threads=torch.get_num_threads())
+    for some in _by_type(tensors):
+        _native.scale(_places(some), factor, **settings(some[0]))
+    _tell_autograd(tensors)
+
+
+def _tell_autograd(tensors: Sequence[Tensor]) -> None:
+    """That these were written to: a graph that needs what they held before is then refused, not computed wrongly."""
+    for tensor in tensors:
+        torch.autograd.graph.increment_version(tensor)
 
 
 def _places(tensors: Iterable[Tensor]) -> list[tuple[int, int]]:
     return [(address(tensor, tensor.shape, *VALUES), tensor.numel()) for tensor in tensors]
 
 
-def _by_type(tensors: Sequence[Tensor]) -> Iterable[tuple[torch.dtype, list[Tensor]]]:
+def _by_type(tensors: Sequence[Tensor]) -> Iterable[list[Tensor]]:
     """Those in float32, then those in bf16, where there are any: a kernel takes one type at a time."""
+    assert all(tensor.dtype in VALUES for tensor in tensors)
     for dtype in VALUES:
         if some := [tensor for tensor in tensors if tensor.dtype == dtype]:
-            yield dtype, some
+            yield some

@@ -60,10 +60,14 @@ class AdamW(Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._update(parameter, parameter.grad, group)
+            self._update_all([parameter for parameter in group["params"] if parameter.grad is not None], group)
         return loss
+
+    def _update_all(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
+        """Update those parameters of a group that have a gradient."""
+        for parameter in parameters:
+            assert parameter.grad is not None
+            self._update(parameter, parameter.grad, group)
 
     def _update(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         """The formula above, in place.

@@ -3,7 +3,7 @@
 For parameters in float32 on the CPU; the readable versions, adamw.py and gradients.py, do what is not that.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -18,24 +18,16 @@ from groundup.optim.adamw import AdamW
 class FastAdamW(AdamW):
     """AdamW whose step goes through all parameters of a group at once. A state fits either of the two."""
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """As AdamW.step."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            updates = []
-            for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
-                if _is_taken(parameter) and _is_taken(parameter.grad):
-                    updates.append(self._update_of(parameter, parameter.grad, group))
-                else:
-                    self._update(parameter, parameter.grad, group)
-            update.adamw(updates, betas=group["betas"], eps=group["eps"])
-        return loss
+    def _update_all(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
+        updates, others = [], []
+        for parameter in parameters:
+            assert parameter.grad is not None
+            if _is_taken(parameter) and _is_taken(parameter.grad):
+                updates.append(self._update_of(parameter, parameter.grad, group))
+            else:
+                others.append(parameter)
+        update.adamw(updates, betas=group["betas"], eps=group["eps"])
+        super()._update_all(others, group)
 
     def _update_of(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> update.Update:
         state = self._state_of(parameter)
