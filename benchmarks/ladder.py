@@ -25,7 +25,7 @@ from bench.plot import plot_ladder
 from bench.results import FOLDER, keep_results
 from bench.rounds import interleave, ratio, summarise
 from bench.table import columns, significant
-from bench.tokenizer_inputs import SHARED, default_sources, take_documents
+from bench.tokenizer_inputs import SHARED, default_sources, head, take_documents
 
 from groundup import _native
 from groundup.corpus import iter_documents
@@ -86,10 +86,10 @@ def main() -> None:
 def climb(text: str, other: str, tokenizer: Tokenizer, scale: Scale, rounds: int) -> dict[str, Any]:
     """The ladders by name: encoding, learning few merges, learning many."""
     encoded = text.encode()
-    short = encoded[: scale.encode_short].decode(errors="ignore").encode()
+    short = head(encoded, scale.encode_short).encode()
     texts = EncodingTexts(tokenizer.vocab, tokenizer.merges, short, encoded, other.encode())
-    few = encoded[: scale.train_short].decode(errors="ignore")
-    many = encoded[: scale.train].decode(errors="ignore")
+    few = head(encoded, scale.train_short)
+    many = head(encoded, scale.train)
     fast = [name for name in RUNGS_OF_TRAINING if name not in SLOW_RUNGS]
     return {
         "encode": climb_encoding(texts, rounds),

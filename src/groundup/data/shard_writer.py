@@ -21,7 +21,7 @@ from groundup.tokenizer.bpe import Tokenizer
 Progress = Callable[[int], object]
 
 _BATCH_BYTES = 1 << 20  # what is encoded at once
-_FLUSH_BYTES = 4 << 20  # on their way to the disk while more is encoded; all at the end took a tenth of the time
+_FLUSH_BYTES = 4 << 20  # on their way to the disk while more is encoded; not all at the end
 
 
 def write_splits(
@@ -64,7 +64,7 @@ class _Batch:
 
 
 def _batches(parts: Iterable[Part]) -> Iterator[_Batch]:
-    """The parts in batches of a few megabytes, those of each split in order."""
+    """The parts in batches of a megabyte or a little more, those of each split in order."""
     open_batches: dict[str, _Batch] = {}
     for text, ends_document, special, split in parts:
         batch = open_batches.get(split)
