@@ -398,3 +398,10 @@ def test_a_terminal_that_went_away_does_not_end_a_run(monkeypatch):
 
 def test_recipe_text_is_the_default_configuration():
     assert "max_steps: 1000" in write_config(RunConfig())
+
+
+def test_an_option_that_only_another_command_has_is_not_its_own_correction(run_command):
+    code, _, err = run_command("tokenizer", "encode", "t.json", "--vocab_size", "300")
+    assert code == 2
+    assert "unknown option --vocab_size" in err
+    assert "did you mean --vocab_size" not in err

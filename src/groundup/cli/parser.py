@@ -23,7 +23,9 @@ class Parser(argparse.ArgumentParser):
         """Parse; an option that does not exist is answered with the one that is nearest in spelling."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unknown option {unknown[0]}{nearest(unknown[0].split('=')[0], self._options())}")
+            name = unknown[0].split("=")[0]
+            others = [option for option in self._options() if option != name]  # another subcommand may have it
+            self.error(f"unknown option {unknown[0]}{nearest(name, others)}")
         return parsed
 
     def error(self, message: str) -> NoReturn:
