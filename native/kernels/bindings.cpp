@@ -23,25 +23,6 @@ namespace groundup::kernels {
 
 namespace {
 
-using Address = std::uintptr_t;  // 0: null
-
-template <class T>
-T* at(Address address) {
-    return reinterpret_cast<T*>(address);
-}
-
-template <class Kernel, class Arguments>
-void run(const Kernel& kernel, const Arguments& arguments) {
-    const nb::gil_scoped_release release;
-    kernel(arguments);
-}
-
-// call.template operator()<Bf16>() or <float>().
-template <class Call>
-void for_type(bool bf16, Call&& call) {
-    bf16 ? call.template operator()<Bf16>() : call.template operator()<float>();
-}
-
 void bind_primitives(nb::module_& module) {
     module.def("exp_each", [](Address x, Address y, std::size_t size) {
         run(kernels().exp, Exp{at<const float>(x), at<float>(y), size});
@@ -232,6 +213,7 @@ void bind_kernels(nb::module_& module) {
     bind_cross_entropy(module);
     bind_embedding(module);
     bind_update(module);
+    bind_attention(module);
 }
 
 }  // namespace groundup::kernels

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attention.hpp"
 #include "bf16.hpp"
 
 namespace groundup::kernels {
@@ -206,6 +207,7 @@ struct Both {
 struct Kernels {
     const char* name;  // of the instruction set
     void (*exp)(const Exp&);
+    void (*exp2)(const Exp&);
     void (*to_bf16)(const Convert<float, Bf16>&);
     void (*to_float)(const Convert<Bf16, float>&);
     Both<AddRmsNorm> add_rms_norm;
@@ -219,6 +221,8 @@ struct Kernels {
     Both<AdamW> adamw;
     Both<SumOfSquares> sum_of_squares;
     Both<Scale> scale;
+    Both<CausalAttention> causal_attention;
+    Both<CausalAttentionBackward> causal_attention_backward;
 };
 
 // What this processor can run, the best first; "portable" is always the last.

@@ -10,6 +10,7 @@ namespace groundup::kernels::GROUNDUP_VARIANT {
 constinit const Kernels table = {
     .name = GROUNDUP_NAME(GROUNDUP_VARIANT),
     .exp = exp_each,
+    .exp2 = exp2_each,
     .to_bf16 = convert,
     .to_float = convert,
     .add_rms_norm = {add_rms_norm, add_rms_norm},
@@ -23,6 +24,8 @@ constinit const Kernels table = {
     .adamw = {adamw, adamw},
     .sum_of_squares = {sum_of_squares, sum_of_squares},
     .scale = {scale, scale},
+    .causal_attention = {causal_attention, causal_attention},
+    .causal_attention_backward = {causal_attention_backward, causal_attention_backward},
 };
 
 }  // namespace groundup::kernels::GROUNDUP_VARIANT

@@ -8,6 +8,7 @@ namespace groundup::kernels::GROUNDUP_VARIANT {
 extern const Kernels table;
 
 void exp_each(const Exp& arguments);
+void exp2_each(const Exp& arguments);
 template <class From, class To>
 void convert(const Convert<From, To>& arguments);
 template <class Value>
@@ -32,5 +33,9 @@ template <class Value>
 void sum_of_squares(const SumOfSquares<Value>& arguments);
 template <class Value>
 void scale(const Scale<Value>& arguments);
+template <class Value>
+void causal_attention(const CausalAttention<Value>& arguments);
+template <class Value>
+void causal_attention_backward(const CausalAttentionBackward<Value>& arguments);
 
 }  // namespace groundup::kernels::GROUNDUP_VARIANT

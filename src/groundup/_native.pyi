@@ -285,3 +285,36 @@ def adamw(
 # tensors: address and number of values of each.
 def sum_of_squares(tensors: Sequence[tuple[int, int]], *, bf16: bool, num_threads: int) -> float: ...
 def scale(tensors: Sequence[tuple[int, int]], factor: float, *, bf16: bool, num_threads: int) -> None: ...
+def exp2_each(x: int, y: int, size: int) -> None: ...  # of the softmax: for x <= 0
+def causal_attention(
+    qkv: int,
+    cos: int,
+    sin: int,
+    out: int,
+    log2_sum: int,
+    *,
+    batch: int,
+    seq: int,
+    heads: int,
+    kv_heads: int,
+    d_head: int,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
+def causal_attention_backward(
+    qkv: int,
+    cos: int,
+    sin: int,
+    out: int,
+    log2_sum: int,
+    out_gradient: int,
+    qkv_gradient: int,
+    *,
+    batch: int,
+    seq: int,
+    heads: int,
+    kv_heads: int,
+    d_head: int,
+    bf16: bool,
+    num_threads: int,
+) -> None: ...
