@@ -16,10 +16,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from groundup import _native
-from groundup.kernels import gates, lookup, loss, norm, update
+from groundup.kernels import attention, gates, lookup, loss, norm, update
 from groundup.kernels.update import Update
 
 ROWS, D_MODEL, D_FF, VOCAB_SIZE, NUM_PARAMETERS = 2048, 512, 1344, 10_000, 22_700_000
+NUM_HEADS, D_HEAD = 16, 32
 Call = Callable[[], object]
 
 
@@ -66,6 +67,10 @@ def pairs(dtype: torch.dtype) -> Iterator[tuple[str, Call, Call]]:
     yield from both_passes("residual + RMSNorm", our_norm, torch_norm, [x, change, gain])
 
     both = torch.randn(ROWS, 2 * D_FF).to(dtype)
+    for batch, seq in ((8, 256), (2, 1024), (1, 4096)):
+        qkv = torch.randn(batch, seq, 3 * NUM_HEADS, D_HEAD).to(dtype)
+        yield from both_passes(f"causal attention, {batch} x {seq}", our_attention, torch_attention, [qkv])
+
     yield from both_passes("SwiGLU", gates.swiglu_of_halves, lambda z: F.silu(z[:, :D_FF]) * z[:, D_FF:], [both])
 
     logits, ids = torch.randn(ROWS, VOCAB_SIZE).to(dtype), torch.randint(VOCAB_SIZE, (ROWS,))
@@ -90,6 +95,15 @@ def pairs(dtype: torch.dtype) -> Iterator[tuple[str, Call, Call]]:
     yield "AdamW (torch: fused)", lambda: update.adamw([one], betas=(0.9, 0.95), eps=1e-8), torch_step
     typed = gradient.to(dtype)
     yield "global norm", lambda: update.global_norm([typed]), lambda: torch.linalg.vector_norm(typed)
+
+
+def our_attention(qkv: Tensor) -> Tensor:
+    return attention.causal_attention(qkv, (NUM_HEADS, NUM_HEADS, NUM_HEADS))
+
+
+def torch_attention(qkv: Tensor) -> Tensor:
+    q, k, v = qkv.transpose(1, 2).chunk(3, dim=1)
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
 
 
 def both_passes(

@@ -126,7 +126,7 @@ inline Lanes swap_neighbours(Lanes v) {
 
 constexpr std::size_t kFetchAhead = 8;
 
-// rows of the source, turned and multiplied by `factor`, then rows of zeros up to padded_rows.
+// `rows` rows of the source, turned and multiplied by `factor`, then rows of zeros up to padded_rows.
 template <class Value>
 inline void read_rows(Rows<const Value> source, std::size_t rows, std::size_t padded_rows, const Sizes& sizes,
                       Turns turns, float factor, float* to) {
@@ -176,7 +176,7 @@ inline void write_rows(const float* from, std::size_t rows, const Sizes& sizes, 
 inline void hide(float* scores, std::size_t visible) {
     constexpr std::size_t kWidth = Floats::kWidth;
     constexpr float kHidden = -__builtin_inff();
-    // 0 for a vector, then -infinity for one; longer than any.
+    // 0 for the widest vector, then -infinity for one.
     static constexpr float kMask[32] = {0,       0,       0,       0,       0,       0,       0,       0,
                                         0,       0,       0,       0,       0,       0,       0,       0,
                                         kHidden, kHidden, kHidden, kHidden, kHidden, kHidden, kHidden, kHidden,

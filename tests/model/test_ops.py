@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from groundup.model import ops
+from groundup.model.rope import rotate
 
 # Different order of the same float32 sums of at most a few hundred terms of size 1.
 CLOSE = {"rtol": 1e-5, "atol": 2e-6}
@@ -92,6 +93,18 @@ def test_causal_attention_and_groups_of_heads_equal_pytorch():
     ours = ops.scaled_dot_product_attention(q, k, v, causal=True)
     theirs = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
     torch.testing.assert_close(ours, theirs, **CLOSE)
+
+
+@pytest.mark.parametrize("with_positions", [True, False])
+def test_causal_attention_from_fused_projections_equals_pytorch(with_positions):
+    torch.manual_seed(0)
+    q, k, v = torch.randn(2, 6, 5, 4), torch.randn(2, 2, 5, 4), torch.randn(2, 2, 5, 4)
+    fused = torch.cat([x.transpose(1, 2) for x in (q, k, v)], dim=2)  # (batch, seq, all heads, d_head)
+    rotation = (torch.rand(1, 5, 2), torch.rand(1, 5, 2)) if with_positions else None
+    if rotation is not None:
+        q, k = rotate(q, *rotation), rotate(k, *rotation)
+    theirs = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    torch.testing.assert_close(ops.causal_attention(fused, (6, 2, 2), rotation), theirs.transpose(1, 2), **CLOSE)
 
 
 def test_attention_mask_may_have_more_leading_dimensions_than_the_scores():

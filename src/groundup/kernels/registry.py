@@ -11,7 +11,7 @@ import logging
 import torch
 
 from groundup import _native
-from groundup.kernels import gates, lookup, loss, norm
+from groundup.kernels import attention, gates, lookup, loss, norm
 from groundup.model.ops import REFERENCE, Ops, mixed
 
 log = logging.getLogger(__name__)
@@ -39,6 +39,7 @@ def choose(device: str, dtype: torch.dtype, kernels: str = "auto") -> Ops:
         rms_norm=norm.rms_norm,
         silu=gates.silu,
         swiglu=gates.swiglu,
+        causal_attention=attention.causal_attention,
         cross_entropy=loss.cross_entropy,
         linear_cross_entropy=functools.partial(loss.linear_cross_entropy, dtype=dtype),
     )

@@ -66,6 +66,21 @@ class CausalSelfAttention(nn.Module):
         leaves positions out. With a `cache`, x goes on where the cache ends.
         """
         qkv = self.ops.linear(x, self.qkv_weight).unflatten(-1, (-1, self.d_head))  # (..., seq, all heads, d_head)
+        dropout_p = self.dropout if self.training else 0.0
+        if cache is None and self.q_norm is None and dropout_p == 0:  # nothing between: all in one operation
+            gathered = self.ops.causal_attention(qkv, self.heads, rotation)
+        else:
+            gathered = self._gather(qkv, rotation, cache, dropout_p)
+        return self.output_proj(gathered.flatten(-2))  # (..., seq, d_model)
+
+    def _gather(
+        self,
+        qkv: Float[Tensor, "... seq all_heads d_head"],
+        rotation: tuple[Tensor, Tensor] | None,
+        cache: LayerCache | None,
+        dropout_p: float,
+    ) -> Float[Tensor, "... seq heads d_head"]:
+        """Step by step: with norms on queries and keys, keys and values remembered, weights dropped."""
         q, k, v = qkv.transpose(-3, -2).split(self.heads, dim=-3)  # each (..., heads, seq, d_head)
         if self.q_norm is not None and self.k_norm is not None:
             q, k = self.q_norm(q), self.k_norm(k)
@@ -74,9 +89,8 @@ class CausalSelfAttention(nn.Module):
         mask = None
         if cache is not None:
             k, v, mask = cache.extend(k, v)
-        dropout_p = self.dropout if self.training else 0.0
         gathered = self.ops.attention(q, k, v, mask, causal=mask is None, dropout_p=dropout_p)
-        return self.output_proj(gathered.transpose(-3, -2).flatten(-2))  # (..., seq, d_model)
+        return gathered.transpose(-3, -2)
 
     # A checkpoint shows three projections, as everyone knows them; that they are one matrix is ours.
 

@@ -103,6 +103,28 @@ def scaled_dot_product_attention(
     return ((dropout(weights, dropout_p).to(v.dtype) @ v) / total).to(v.dtype)
 
 
+def causal_attention(
+    qkv: Float[Tensor, "... seq all_heads d_head"],
+    heads: tuple[int, int, int],
+    rotation: tuple[Float[Tensor, "... seq half"], Float[Tensor, "... seq half"]] | None = None,
+) -> Float[Tensor, "... seq heads d_head"]:
+    """Each query's gathering from the keys up to its own place: from the projections to the heads' results.
+
+    Attention as it is in training, in one function: a fast version then needs neither turned copies of
+    queries and keys nor the scores, nor queries, keys and values apart from each other.
+
+    Args:
+        qkv: Queries, keys and values of all heads, one behind the other.
+        heads: How many there are of each; those of keys and values are as many and divide those of queries.
+        rotation: Cosines and sines for `rotate`, with a dimension that broadcasts over the heads before the
+            last two, or none before them; None leaves positions out.
+    """
+    q, k, v = qkv.transpose(-3, -2).split(heads, dim=-3)  # each (..., heads, seq, d_head)
+    if rotation is not None:
+        q, k = rotate(q, *rotation), rotate(k, *rotation)
+    return scaled_dot_product_attention(q, k, v, causal=True).transpose(-3, -2)
+
+
 def dropout(x: Float[Tensor, "..."], p: float) -> Float[Tensor, "..."]:
     """x with each element zeroed with probability p and the others scaled by 1 / (1 - p); x itself at p = 0.
 
@@ -137,6 +159,7 @@ class Ops:
     swiglu: Callable[[Tensor, Tensor], Tensor]
     rotate: Callable[[Tensor, Tensor, Tensor], Tensor]
     attention: Callable[..., Tensor]
+    causal_attention: Callable[..., Tensor]
     cross_entropy: Callable[[Tensor, Tensor], Tensor]
     linear_cross_entropy: Callable[[Tensor, Tensor, Tensor], Tensor]
 
@@ -149,6 +172,7 @@ REFERENCE = Ops(
     swiglu=swiglu,
     rotate=rotate,
     attention=scaled_dot_product_attention,
+    causal_attention=causal_attention,
     cross_entropy=cross_entropy,
     linear_cross_entropy=linear_cross_entropy,
 )
