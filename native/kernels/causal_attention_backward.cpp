@@ -45,6 +45,14 @@ struct KeyValueGradients {
     float* values;
 };
 
+// A block of queries: `count` of them from place `first` of a head on.
+struct Place {
+    std::size_t sequence;
+    std::size_t head;
+    std::size_t first;
+    std::size_t count;
+};
+
 // A row of scores becomes weights, one of their gradients the gradients of the scores. The places from `visible` to
 // `computed`, whole vectors, become 0.
 inline void differentiate(float* weights, float* gradients, std::size_t visible, std::size_t computed,
@@ -99,79 +107,81 @@ inline void add_gradients(const Workspace& work, const KeyValueGradients& gradie
     }
 }
 
+// Reads a block of queries with what belongs to them, zeros up to `rows`; their own gradients start at 0.
+template <class Value>
+inline void read_block(const CausalAttentionBackward<Value>& a, const Sizes& sizes, Turns turns, float scale,
+                       const Place& place, std::size_t rows, const Workspace& work) {
+    const AttentionShape& shape = a.shape;
+    const Heads<const Value> qkv{a.qkv, shape.heads + 2 * shape.kv_heads, shape};
+    const Heads<const Value> out_heads{a.out, shape.heads, shape};
+    const Heads<const Value> gradient_heads{a.out_gradient, shape.heads, shape};
+    read_rows(qkv.of(place.sequence, place.head).from(place.first), place.count, rows, sizes, turns, scale * kLog2E,
+              work.queries);
+    read_rows(gradient_heads.of(place.sequence, place.head).from(place.first), place.count, rows, sizes, Turns{}, 1,
+              work.out_gradients);
+    const Rows<const Value> out = out_heads.of(place.sequence, place.head).from(place.first);
+    const float* const log2_sum = a.log2_sum + (place.sequence * shape.heads + place.head) * shape.seq + place.first;
+    for (std::size_t i = 0; i < rows; ++i) {
+        const bool exists = i < place.count;
+        work.log2_sum[i] = exists ? log2_sum[i] : 0;
+        work.out_products[i] = !exists ? 0 : sum_over(sizes.d_head, [&](auto at, Floats so_far) {
+            return fma(load(out.row(i), at), load(work.out_gradients + i * sizes.stride, at), so_far);
+        });
+    }
+    for (std::size_t i = 0; i < rows * sizes.stride; ++i) work.query_gradients[i] = 0;
+}
+
 }  // namespace
 
 template <class Value>
 void causal_attention_backward(const CausalAttentionBackward<Value>& a) {
     const AttentionShape& shape = a.shape;
-    const std::size_t d_head = shape.d_head;
     const Sizes sizes(shape);
-    const std::size_t stride = sizes.stride;
-    const std::size_t all_heads = shape.heads + 2 * shape.kv_heads;
-    const Heads<const Value> qkv{a.qkv, all_heads, shape};
-    const Heads<const Value> out{a.out, shape.heads, shape};
-    const Heads<const Value> out_gradient{a.out_gradient, shape.heads, shape};
-    const Heads<Value> qkv_gradient{a.qkv_gradient, all_heads, shape};
-    const Scratch spread(a.cos == nullptr ? 0 : 2 * shape.seq * stride);
+    const Heads<const Value> qkv{a.qkv, shape.heads + 2 * shape.kv_heads, shape};
+    const Heads<Value> qkv_gradient{a.qkv_gradient, shape.heads + 2 * shape.kv_heads, shape};
+    const Scratch spread(a.cos == nullptr ? 0 : 2 * shape.seq * sizes.stride);
     const Turns turns = spread_turns(a.cos, a.sin, shape.seq, sizes, spread.data());
-    const float scale = 1 / __builtin_sqrtf(static_cast<float>(d_head));
+    const float scale = 1 / __builtin_sqrtf(static_cast<float>(shape.d_head));
 
     const Cut cut(shape);
-    const std::size_t gradients_size = KeyValueGradients::size(sizes);
     const Scratch scratch(a.num_threads * Workspace::size(sizes));
     // One for each thread, or for each chunk where they have to be added up.
-    const Scratch sums((cut.parts() == 1 ? a.num_threads : cut.num_chunks()) * gradients_size);
-    const auto write_key_values = [&](const float* sum, std::size_t chunk) {
-        const KeyValueGradients gradients(const_cast<float*>(sum), sizes);
-        const std::size_t key_head = shape.heads + cut.kv_head_of(chunk);
-        write_rows(gradients.keys, shape.seq, sizes, turns, 1 / kLog2E,
-                   qkv_gradient.of(cut.sequence_of(chunk), key_head));
+    const std::size_t sums_size = KeyValueGradients::size(sizes);
+    const Scratch sums((cut.parts() == 1 ? a.num_threads : cut.num_chunks()) * sums_size);
+    const auto write_key_values = [&](float* sum, std::size_t chunk) {
+        const KeyValueGradients gradients(sum, sizes);
+        const std::size_t sequence = cut.sequence_of(chunk), key_head = shape.heads + cut.kv_head_of(chunk);
+        write_rows(gradients.keys, shape.seq, sizes, turns, 1 / kLog2E, qkv_gradient.of(sequence, key_head));
         write_rows(gradients.values, shape.seq, sizes, Turns{}, 1,
-                   qkv_gradient.of(cut.sequence_of(chunk), key_head + shape.kv_heads));
+                   qkv_gradient.of(sequence, key_head + shape.kv_heads));
     };
     for_each_chunk(cut.num_chunks(), a.num_threads, [&](std::size_t chunk, std::size_t thread) {
         const Workspace work(scratch.data() + thread * Workspace::size(sizes), sizes);
-        float* const sum = sums.data() + (cut.parts() == 1 ? thread : chunk) * gradients_size;
-        const KeyValueGradients gradients(sum, sizes);
-        for (std::size_t i = 0; i < gradients_size; i += Floats::kWidth) store(sum, Whole{i}, Floats::all(0));
-        const std::size_t sequence = cut.sequence_of(chunk);
-        const std::size_t key_head = shape.heads + cut.kv_head_of(chunk);
+        float* const sum = sums.data() + (cut.parts() == 1 ? thread : chunk) * sums_size;
+        for (std::size_t i = 0; i < sums_size; i += Floats::kWidth) store(sum, Whole{i}, Floats::all(0));
+        const std::size_t sequence = cut.sequence_of(chunk), key_head = shape.heads + cut.kv_head_of(chunk);
         read_rows(qkv.of(sequence, key_head + shape.kv_heads), shape.seq, sizes.seq, sizes, Turns{}, 1, work.keys);
-        pack_panels(work.keys, stride, sizes.seq, d_head, work.value_panels);
+        pack_panels(work.keys, sizes.stride, sizes.seq, shape.d_head, work.value_panels);
         read_rows(qkv.of(sequence, key_head), shape.seq, sizes.seq, sizes, turns, 1, work.keys);
-        pack_panels(work.keys, stride, sizes.seq, d_head, work.key_panels);
+        pack_panels(work.keys, sizes.stride, sizes.seq, shape.d_head, work.key_panels);
         cut.for_each_block(chunk, [&](std::size_t head, std::size_t first, std::size_t places) {
             const std::size_t rows = round_up(places, kTileRows);
-            const Rows<const Value> from = qkv.of(sequence, head).from(first);
-            const Rows<const Value> out_rows = out.of(sequence, head).from(first);
-            const Turns turn = turns.from(first, stride);
-            read_rows(from, places, rows, sizes, turn, scale * kLog2E, work.queries);
-            read_rows(out_gradient.of(sequence, head).from(first), places, rows, sizes, Turns{}, 1,
-                      work.out_gradients);
-            const float* const log2_sum = a.log2_sum + (sequence * shape.heads + head) * shape.seq + first;
-            for (std::size_t i = 0; i < rows; ++i) {
-                const bool exists = i < places;
-                work.log2_sum[i] = exists ? log2_sum[i] : 0;
-                work.out_products[i] = !exists ? 0 : sum_over(d_head, [&](auto at, Floats so_far) {
-                    return fma(load(out_rows.row(i), at), load(work.out_gradients + i * stride, at), so_far);
-                });
-            }
-            for (std::size_t i = 0; i < rows * stride; ++i) work.query_gradients[i] = 0;
+            const Turns turn = turns.from(first, sizes.stride);
+            read_block(a, sizes, turn, scale, Place{sequence, head, first, places}, rows, work);
             for (std::size_t key = 0; key < first + rows; key += kBlock) {
-                add_gradients(work, gradients, key, first, rows, sizes);
+                add_gradients(work, KeyValueGradients(sum, sizes), key, first, rows, sizes);
             }
-            write_rows(work.query_gradients, places, sizes, turn, scale,
-                       qkv_gradient.of(sequence, head).from(first));
+            write_rows(work.query_gradients, places, sizes, turn, scale, qkv_gradient.of(sequence, head).from(first));
         });
         if (cut.parts() == 1) write_key_values(sum, chunk);
     });
     if (cut.parts() == 1) return;
     for_each_chunk(cut.num_chunks() / cut.parts(), a.num_threads, [&](std::size_t i, std::size_t) {
         const std::size_t chunk = i * cut.parts();
-        float* const sum = sums.data() + chunk * gradients_size;
+        float* const sum = sums.data() + chunk * sums_size;
         for (std::size_t part = 1; part < cut.parts(); ++part) {
-            const float* const other = sum + part * gradients_size;
-            for_each_vector(gradients_size, [&](auto at) { store(sum, at, load(sum, at) + load(other, at)); });
+            const float* const other = sum + part * sums_size;
+            for_each_vector(sums_size, [&](auto at) { store(sum, at, load(sum, at) + load(other, at)); });
         }
         write_key_values(sum, chunk);
     });
