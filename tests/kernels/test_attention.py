@@ -92,6 +92,16 @@ def test_any_leading_dimensions_and_tensors_that_are_not_dense(dtype):
     assert torch.equal(alone, expected[0][0])
 
 
+def test_cosines_and_sines_with_gaps():
+    heads, qkv = (2, 1, 1), qkv_of(2, 40, 4, 16, dtype=FLOAT32)
+    dense = RotaryEmbedding(16, 40).at(torch.arange(40))
+    expected = value_and_gradient(lambda x: attention.causal_attention(x, heads, dense), qkv)
+    with_gaps = (torch.stack([dense[0], dense[0]], dim=-1)[..., 0], torch.stack([dense[1], dense[1]], dim=-1)[..., 0])
+    results = value_and_gradient(lambda x: attention.causal_attention(x, heads, with_gaps), qkv)
+    for ours, theirs in zip(results, expected, strict=True):
+        assert torch.equal(ours, theirs)
+
+
 def test_what_the_kernel_does_not_take_goes_to_the_reference():
     heads, rope = (2, 1, 1), RotaryEmbedding(8, 5)
     qkv = qkv_of(2, 5, 4, 8, dtype=FLOAT64).requires_grad_()

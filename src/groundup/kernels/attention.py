@@ -36,6 +36,7 @@ def _causal_attention(qkv: Tensor, kv_heads: int, cos: Tensor | None, sin: Tenso
     qkv is (batch, seq, heads + 2 kv_heads, d_head), in float32 or bf16; cos and sin hold seq x d_head / 2 values.
     """
     qkv = qkv.contiguous()
+    cos, sin = _dense(cos), _dense(sin)
     out, log2_sum = _empty_results(qkv, kv_heads)
     _native.causal_attention(
         address(qkv, qkv.shape, *VALUES),
@@ -58,7 +59,7 @@ def _causal_attention_backward(
     log2_sum: Tensor,
 ) -> Tensor:
     """The gradient of qkv, from that of the result."""
-    gradient, qkv = gradient.contiguous(), qkv.contiguous()
+    gradient, qkv, cos, sin = gradient.contiguous(), qkv.contiguous(), _dense(cos), _dense(sin)
     qkv_gradient = torch.empty_like(qkv)
     _native.causal_attention_backward(
         address(qkv, qkv.shape, *VALUES),
@@ -96,12 +97,15 @@ def _empty_results(qkv: Tensor, kv_heads: int) -> tuple[Tensor, Tensor]:
     return qkv.new_empty(batch, seq, heads, d_head), qkv.new_empty(batch, heads, seq, dtype=torch.float32)
 
 
+def _dense(table: Tensor | None) -> Tensor | None:
+    """The table without gaps: itself, or a copy, which the caller keeps while the core reads it."""
+    return None if table is None else table.contiguous()
+
+
 def _tables(qkv: Tensor, cos: Tensor | None, sin: Tensor | None) -> tuple[int, int]:
-    """Where cosines and sines lie."""
-    _, seq, _, d_head = qkv.shape
-    shape = (seq, d_head // 2)
-    tables = (None if table is None else table.contiguous().view(shape) for table in (cos, sin))
-    where = [address(table, shape, torch.float32) for table in tables]
+    """Where cosines and sines lie, both without gaps."""
+    shape = (qkv.shape[-3], qkv.shape[-1] // 2)
+    where = [address(None if x is None else x.view(shape), shape, torch.float32) for x in (cos, sin)]
     return where[0], where[1]
 
 
