@@ -7,7 +7,7 @@ import pytest
 
 from groundup.config import ModelConfig, OptimizerConfig, RunConfig
 from groundup.errors import ConfigError
-from groundup.recipe import differences, read_config, write_config
+from groundup.recipe import changed, differences, override, read_config, setting, write_config
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 
@@ -121,3 +121,21 @@ def test_differences_name_the_fields():
 @pytest.mark.parametrize("path", sorted(RECIPES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_recipes_of_the_project_are_valid(path):
     assert read_config(path).out.startswith("runs/")
+
+
+def test_a_configuration_is_overridden_as_a_recipe_is():
+    config = RunConfig(out="a", model=ModelConfig(vocab_size=5, d_model=32, num_heads=2))
+    found = override(config, ["--optimizer.lr", "1e-4", "--model.d_ff=48", "--optimizer.betas=[0.8,0.9]"])
+    assert set(differences(config, found)) == {"optimizer.lr", "model.d_ff", "optimizer.betas"}
+    assert (found.optimizer.lr, found.model.d_ff, found.optimizer.betas) == (1e-4, 48, (0.8, 0.9))
+    assert override(config, []) == config
+    with pytest.raises(ConfigError, match=r"did you mean --optimizer\.lr"):
+        override(config, ["--optimizer.ls=1"])
+
+
+def test_fields_are_replaced_by_their_dotted_names_and_checked():
+    config = changed(RunConfig(), {"out": "b", "model.norm": "none", "model.d_ff": None, "training.seed": 3})
+    assert set(differences(RunConfig(), config)) == {"out", "model.norm", "training.seed"}
+    assert setting(config, "training.seed") == 3
+    with pytest.raises(ConfigError, match=r"optimizer\.lr is -1"):
+        changed(config, {"optimizer.lr": -1.0})

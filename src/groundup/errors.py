@@ -27,3 +27,7 @@ class CheckpointError(GroundupError, RuntimeError):
 
 class TrainingError(GroundupError, RuntimeError):
     """A training run that cannot go on."""
+
+
+class DivergenceError(TrainingError):
+    """A training run whose loss or gradients stopped being finite."""

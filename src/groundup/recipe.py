@@ -35,6 +35,44 @@ def read_config(path: StrPath | None = None, overrides: Sequence[str] = ()) -> R
     return _build(RunConfig, values)
 
 
+def override(config: RunConfig, overrides: Sequence[str]) -> RunConfig:
+    """`config` with overrides such as `["--optimizer.lr", "3e-3"]` on top; ConfigError as `read_config`."""
+    import yaml
+
+    types = dict(_field_types(RunConfig))
+    arguments = ["--config", yaml.safe_dump(_plain(dataclasses.asdict(config))), *_normalise(overrides, types)]
+    return _build(RunConfig, _parse(arguments, types))
+
+
+def changed(config: Any, settings: Mapping[str, Any]) -> Any:
+    """A configuration with the fields of these dotted names replaced.
+
+    >>> changed(RunConfig(), {"optimizer.lr": 0.25, "out": "runs/a"}).optimizer.lr
+    0.25
+    """
+    parts: dict[str, dict[str, Any]] = {}
+    fields: dict[str, Any] = {}
+    for name, value in settings.items():
+        group, dot, rest = name.partition(".")
+        if dot:
+            parts.setdefault(group, {})[rest] = value
+        else:
+            fields[name] = value
+    fields |= {group: changed(getattr(config, group), inner) for group, inner in parts.items()}
+    return dataclasses.replace(config, **fields)
+
+
+def setting(config: Any, name: str) -> Any:
+    """The value that a configuration has under a dotted name.
+
+    >>> setting(RunConfig(), "model.d_model")
+    512
+    """
+    for part in name.split("."):
+        config = getattr(config, part)
+    return config
+
+
 def write_config(config: RunConfig) -> str:
     """The configuration as YAML that `read_config` reads back to an equal one."""
     import yaml

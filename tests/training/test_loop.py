@@ -13,7 +13,7 @@ from training.runs import changed, lines, losses
 
 from groundup.checkpoint import load_run
 from groundup.data.shards import open_tokens, prepare
-from groundup.errors import CheckpointError, ConfigError, DataError, TrainingError
+from groundup.errors import CheckpointError, ConfigError, DataError, DivergenceError, TrainingError
 from groundup.evaluation.likelihood import evaluate_tokens
 from groundup.model.accounting import training_memory
 from groundup.training import loop, resolve, session
@@ -158,7 +158,7 @@ def test_a_bad_update_is_skipped_counted_and_logged(tiny_config, monkeypatch, ca
 
 def test_too_many_bad_updates_stop_the_run_with_the_good_checkpoint_kept(tiny_config, monkeypatch):
     poisoned(monkeypatch, set(range(6, 100)))
-    with pytest.raises(TrainingError, match=r"not finite for 3 updates in a row, up to step 9"):
+    with pytest.raises(DivergenceError, match=r"not finite for 3 updates in a row, up to step 9"):
         train(changed(tiny_config, training={"max_skipped": 3}))
     assert load_run(tiny_config.out, which="latest").state.step == 5
     good = load_run(tiny_config.out, which="latest").model

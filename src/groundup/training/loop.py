@@ -15,7 +15,7 @@ from torch import Tensor
 from groundup.checkpoint import Run, write_step
 from groundup.config import RunConfig
 from groundup.data.batches import batch_at
-from groundup.errors import CheckpointError, TrainingError
+from groundup.errors import CheckpointError, DivergenceError, TrainingError
 from groundup.evaluation.likelihood import Likelihood, evaluate_tokens
 from groundup.optim import fast, gradients
 from groundup.optim.schedule import cosine_schedule
@@ -119,7 +119,7 @@ def update(run: Session, loss: Tensor) -> tuple[float, float]:
     log.warning("step %d: not finite (%s); this update is skipped", state.step, reason)
     run.record("skipped", reason=reason)
     if state.skipped_in_a_row >= run.config.training.max_skipped:
-        raise TrainingError(
+        raise DivergenceError(
             f"loss or gradients were not finite for {state.skipped_in_a_row} updates in a row, up to step "
             f"{state.step}; the last good checkpoint is kept in {str(run.checkpoints)!r}: "
             f"lower optimizer.lr (now {settings.lr:g}) or use float32"
