@@ -61,7 +61,13 @@ bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv o
 	$(BIN)/python benchmarks/tokenizer.py
 	$(BIN)/python benchmarks/train.py
 
+experiments: $(VENV)/.installed  ## every experiment, in about four hours; stopped, it goes on; LAB='--data TEXT ...'
+	$(BIN)/groundup experiment all $(LAB)
+
+experiments-smoke: $(VENV)/.installed  ## every experiment, tiny, in minutes
+	$(BIN)/groundup experiment all --preset smoke --out runs/smoke --runs runs/smoke/lab
+
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
 
-.PHONY: help setup setup-dev demo test test-slow test-browser test-sanitized fuzz check bench clean
+.PHONY: help setup setup-dev demo test test-slow test-browser test-sanitized fuzz check bench experiments experiments-smoke clean

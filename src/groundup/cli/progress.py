@@ -1,9 +1,10 @@
 """What a person sees while something long goes on: one line that changes, or plain lines in a log file."""
 
 import contextlib
+import logging
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from groundup.experiments.quantities import duration
@@ -96,6 +97,18 @@ class Counter:
     def close(self) -> None:
         if self._width:
             _show("\r" + " " * self._width + "\r", end="")
+
+
+@contextlib.contextmanager
+def log_from(level: int, name: str = "groundup") -> Iterator[None]:
+    """While open, the log of a module or room says nothing below `level`: the command says itself what happens."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _show(text: str, end: str = "\n") -> None:
