@@ -24,6 +24,10 @@ COMMANDS = {
     "eval": "loss, perplexity and bits per byte on held-out text",
     "generate": "continue a prompt",
     "experiment": "answer a question of the specification by runs: tables, pictures, a page",
+    "sweep": "a grid over settings of a recipe, or a search",
+    "compare": "several runs in a table and a picture",
+    "report": "pages and runs as one site that opens without a server",
+    "watch": "a run's curve and newest text in the terminal",
     "account": "parameters, FLOPs and memory of a configuration",
     "doctor": "what this machine has, what will be used and why",
 }

@@ -1,0 +1,120 @@
+"""`groundup watch`: how runs are going, in the terminal: the curve, the last figures, the newest text."""
+
+import argparse
+import math
+import shutil
+import sys
+import time
+
+from groundup.cli.parser import Parser
+from groundup.errors import ConfigError
+from groundup.experiments.quantities import duration, significant
+from groundup.experiments.records import RunRecord, column, number, read_run
+from groundup.experiments.terminal_chart import framed
+
+HEIGHT = 8  # lines of a curve
+SAMPLE_CHARACTERS = 400
+
+
+def main(arguments: list[str]) -> int:
+    """Show the runs anew every few seconds until all are finished; once, if that is asked or nobody looks."""
+    options = _parser().parse_args(arguments)
+    if not 0 < options.every < math.inf:
+        raise ConfigError(f"--every is {options.every:g}; it must be a positive number of seconds")
+    runs = [read_run(folder) for folder in options.runs]
+    if options.once:
+        print("\n\n".join(panel(run, shutil.get_terminal_size().columns) for run in runs))
+    elif sys.stdout.isatty():
+        _live(options)
+    else:
+        _plain(options)
+    return 0
+
+
+def panel(run: RunRecord, width: int) -> str:
+    """One run in some lines: name and last figures, its curve, the beginning of its newest text."""
+    records = run.evals if len(run.evals) > 1 else run.train
+    kind = "validation" if records is run.evals else "training"
+    lines = [f"{run.name}: {status(run)}"]
+    if records:
+        lines += [
+            f"{kind} loss, nats per token",
+            framed(column(records, "step"), column(records, "loss"), width=width, height=HEIGHT),
+        ]
+    if run.samples:
+        newest = run.samples[-1]
+        item = newest.items[0]
+        text = " ".join(f"{item.get('prompt', '')}{item['text']}".split())
+        lines.append(f"after {newest.step:,} updates: {text[:SAMPLE_CHARACTERS]}" if newest.step is not None else text)
+    return "\n".join(lines)
+
+
+def status(run: RunRecord) -> str:
+    """The last figures of a run in a line: updates, losses, speed, time left."""
+    if not run.last:
+        return "nothing measured yet"
+    step, end = number(run.last, "step"), planned_steps(run)
+    parts = [f"update {step:,.0f} of {end:,.0f}" if math.isfinite(end) else f"update {step:,.0f}"]
+    if run.train:
+        parts.append(f"training {number(run.train[-1], 'loss'):.3f}")
+    if run.evals:
+        parts.append(f"validation {number(run.evals[-1], 'loss'):.3f}")
+    if run.train:
+        parts.append(f"{significant(number(run.train[-1], 'tokens_per_s'))} tokens/s")
+    if is_finished(run):
+        parts.append("finished")
+    elif step > 0 and math.isfinite(end):
+        parts.append(f"{duration(number(run.last, 'seconds') / step * (end - step))} left")
+    return ", ".join(parts)
+
+
+def planned_steps(run: RunRecord) -> float:
+    """Updates that the run is to make, as its last line says; NaN if unknown."""
+    return number(run.train[-1], "max_steps") if run.train else math.nan
+
+
+def is_finished(run: RunRecord) -> bool:
+    """Whether the run has made all its updates."""
+    return number(run.last, "step") >= planned_steps(run)
+
+
+def _live(options: argparse.Namespace) -> None:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console()
+    with Live(console=console, auto_refresh=False) as live:
+        while True:
+            runs = [read_run(folder) for folder in options.runs]
+            live.update(Text("\n\n".join(panel(run, console.width - 1) for run in runs)), refresh=True)
+            if all(map(is_finished, runs)):
+                return
+            time.sleep(options.every)
+
+
+def _plain(options: argparse.Namespace) -> None:
+    """A line for each run whenever it has something new."""
+    shown: dict[str, str] = {}
+    while True:
+        runs = [read_run(folder) for folder in options.runs]
+        for folder, run in zip(options.runs, runs, strict=True):
+            if (line := status(run)) != shown.get(folder):
+                shown[folder] = line
+                print(f"{run.name}: {line}", flush=True)
+        if all(map(is_finished, runs)):
+            return
+        time.sleep(options.every)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="groundup watch",
+        description="How runs are going: curve, last figures and newest text, until all are finished. Where the output "
+        "is no terminal, a line whenever there is something new.",
+        example="groundup watch runs/tinystories",
+    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder")
+    parser.add_argument("--every", type=float, default=2.0, metavar="SECONDS", help="time between looks (default: 2)")
+    parser.add_argument("--once", action="store_true", help="show the runs as they are and stop")
+    return parser
