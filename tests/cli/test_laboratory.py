@@ -8,6 +8,7 @@ from experiments.runs import train_record, write_run
 
 from groundup.cli import watch
 from groundup.cli.main import main
+from groundup.experiments.catalog import STUDIES
 from groundup.experiments.records import read_run
 
 SMALL = [
@@ -109,3 +110,15 @@ def test_watch_prints_lines_where_nobody_looks_until_the_run_is_finished(capsys,
 
 def test_watch_of_a_run_without_measurements(tmp_path: Path) -> None:
     assert watch.panel(read_run(write_run(tmp_path / "new", [], samples=False)), 60) == "new: nothing measured yet"
+
+
+@pytest.mark.slow
+def test_every_experiment_end_to_end(capsys, tmp_path: Path) -> None:
+    """All nine with true runs on the texts that every machine has, then the site of their pages."""
+    pytest.importorskip("matplotlib")
+    out, runs = tmp_path / "pages", tmp_path / "lab"
+    assert run(capsys, "experiment", "all", "--preset", "smoke", "--out", out, "--runs", runs)[0] == 0
+    assert sorted(page.parent.name for page in out.glob("*/README.md")) == sorted(STUDIES)
+    assert "| real text, held out |" in (out / "generate" / "README.md").read_text(encoding="utf-8")
+    code, printed, _ = run(capsys, "report", out, "--out", tmp_path / "site")
+    assert code == 0 and "index.html" in printed

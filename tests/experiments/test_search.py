@@ -27,16 +27,16 @@ def run(prepared: Path, tmp_path: Path, train, num_trials: int, settings=SETTING
 def test_a_search_finds_a_good_rate_and_goes_on_later(prepared: Path, tmp_path: Path) -> None:
     pytest.importorskip("optuna")
     train = FakeTrainer()
-    best, _ = run(prepared, tmp_path, train, 4)
-    assert len(train.calls) == 4
-    best, said = run(prepared, tmp_path, train, 10)
-    assert len(train.calls) == 10
+    run(prepared, tmp_path, train, 3)
+    assert len(train.calls) == 3
+    best, said = run(prepared, tmp_path, train, 8)
+    assert len(train.calls) == 8
     assert best is not None and 5e-4 < best.optimizer.lr < 0.2 and 2 <= best.training.batch_size <= 16
-    assert len({config.optimizer.lr for config in train.calls}) == 10
+    assert len({config.optimizer.lr for config in train.calls}) == 8
     assert any("given up" in line for line in said)
     assert read_config(tmp_path / "out" / "best.yaml").optimizer.lr == best.optimizer.lr
     with pytest.raises(ConfigError, match="holds a search over other settings"):
-        run(prepared, tmp_path, train, 11, settings=SETTINGS[:1])
+        run(prepared, tmp_path, train, 9, settings=SETTINGS[:1])
 
 
 def test_a_trial_that_was_killed_is_taken_up_again(prepared: Path, tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def planned_steps(run: RunRecord) -> float:
 
 
 def is_finished(run: RunRecord) -> bool:
-    """Whether the run has made all its updates."""
-    return number(run.last, "step") >= planned_steps(run)
+    """Whether the run has made all its updates, or is an experiment's and ended otherwise."""
+    return number(run.last, "step") >= planned_steps(run) or (run.folder / "outcome.json").is_file()
 
 
 def _live(options: argparse.Namespace) -> None:

@@ -22,7 +22,7 @@ def variants(lab: Lab, results: Results) -> list[Variant]:
 
 
 def measure(lab: Lab, results: Results) -> dict[str, int]:
-    """The memory limit: the largest batch whose estimate stays within what the lab may use."""
+    """The memory limit: the largest power of two whose estimate stays within what the lab may use."""
     largest = 1
     while _needs(lab, 2 * largest) <= lab.memory_bytes:
         largest *= 2
@@ -68,9 +68,10 @@ def _speed(groups: list[Group]) -> str:
 
 def _limit(results: Results, groups: list[Group]) -> str:
     limit = results.measured
+    needed, free = size(limit["largest_bytes"]), size(limit["memory_bytes"])
     text = (
-        f"By the account of what training holds (`groundup account`) the memory limit of this machine was a batch of "
-        f"{limit['largest_batch']:,} sequences: {size(limit['largest_bytes'])} of {size(limit['memory_bytes'])} free."
+        "By the account of what training holds (`groundup account`) the memory limit was a batch of "
+        f"{limit['largest_batch']:,} sequences: {needed} of the {free} that a run could have."
     )
     if _size(groups[-1]) * 2 > limit["largest_batch"]:
         return text + " The sweep goes up to it."

@@ -32,8 +32,12 @@ def variants(lab: Lab, results: Results) -> list[Variant]:
 def measure(lab: Lab, results: Results) -> dict[str, Any]:
     """Figures of the text in each cell of the grid, by the longer run; at the usual setting by both; of real text."""
     from groundup.checkpoint import load_run
+    from groundup.device import choose_device
 
-    short, long = (load_run(lab.config(variant, 0).out) for variant in variants(lab, results))
+    short, long = (
+        load_run(lab.config(variant, 0).out, device=choose_device(lab.base.training.device))
+        for variant in variants(lab, results)
+    )
     cells = [
         {"temperature": temperature, "top_p": top_p, **sample(long, temperature, top_p)}
         for temperature, top_p in itertools.product(TEMPERATURES, TOP_PS)

@@ -23,13 +23,14 @@ def variants(lab: Lab, results: Results) -> list[Variant]:
 def measure(lab: Lab, results: Results) -> dict[str, Any]:
     """A text by the first run of each: from nothing, temperature 0.8, top-p 0.95."""
     from groundup.checkpoint import load_run
+    from groundup.device import choose_device
     from groundup.generation.text import generate
 
     texts = {}
     for variant, group in zip(variants(lab, results), results.groups, strict=True):
         if group.outcomes[0].diverged:
             continue
-        run = load_run(lab.config(variant, 0).out)
+        run = load_run(lab.config(variant, 0).out, device=choose_device(lab.base.training.device))
         texts[group.name] = generate(run, "", max_tokens=SAMPLE_TOKENS, temperature=0.8, top_p=0.95)[0].text.strip()
     return {"texts": texts}
 

@@ -5,7 +5,7 @@ tokens a run: 320 updates of 32 x 128. Runs, three seeds wherever a comparison i
 
     experiment      runs  new  of them
     learning-rate     24   24  8 rates x 3 seeds
-    batch-size        28   28  6 sizes x (3 rates or more with one seed; the best with 3)
+    batch-size        28   28  5 sizes, as memory has it, x (3 rates or more, the best with 3 seeds)
     norm               9    6  without: 3 rates or more, the old one and the best with 3 seeds; with: 3
     post-norm          9    6  the same
     positions          6    3  without 3, with 3
