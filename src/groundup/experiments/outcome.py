@@ -129,7 +129,8 @@ def read_outcome(folder: Path, *, seed: int, diverged: str, vocab_size: int) -> 
     """The outcome of a run from its metrics. `diverged` is why training gave up, or empty.
 
     A run also counts as diverged if its last update was skipped for values that are not finite, or if it ends half a
-    nat above a guess among all entries of the vocabulary, or half a nat above its own lowest training loss.
+    nat above a guess among all entries of the vocabulary, or half a nat above its own lowest training loss (means over
+    eighths of the run, since single batches differ by more).
     """
     records = read_metrics(folder / "metrics.jsonl")
     train = [record for record in records if record["kind"] == "train"]
@@ -218,8 +219,10 @@ def _why_diverged(records: Sequence[Mapping[str, Any]], loss: float, vocab_size:
     if loss > guess + DIVERGED_BY:
         return f"the validation loss is {loss - guess:.2f} nats above a guess among all {vocab_size:,} entries"
     losses = [value for record in train if math.isfinite(value := number(record, "loss"))]
-    if losses and losses[-1] > min(losses) + DIVERGED_BY:
-        return f"the training loss ended {losses[-1] - min(losses):.2f} nats above its lowest"
+    length = max(1, len(losses) // 8)
+    means = [mean(losses[max(0, end - length) : end]) for end in range(len(losses), 0, -length)]  # the last one first
+    if losses and means[0] > min(means) + DIVERGED_BY:
+        return f"the training loss ended {means[0] - min(means):.2f} nats above its lowest"
     return ""
 
 
