@@ -10,6 +10,7 @@ from groundup.cli import watch
 from groundup.cli.main import main
 from groundup.experiments.catalog import STUDIES
 from groundup.experiments.records import read_run
+from groundup.recipe import changed
 
 SMALL = [
     "--model.context_length=16", "--model.d_model=16", "--model.num_layers=1", "--model.num_heads=2",
@@ -103,13 +104,27 @@ def test_watch_prints_lines_where_nobody_looks_until_the_run_is_finished(capsys,
     monkeypatch.setattr(watch.time, "sleep", grows)
     code, out, _ = run(capsys, "watch", folder, "--every", "7")
     lines = out.splitlines()
-    assert code == 0 and len(lines) == 2
+    assert code == 0 and len(lines) == 3
     assert lines[0].endswith("update 1 of 100, training 5.000, 128 tokens/s, 50 s left")
-    assert lines[1].endswith("finished")
+    assert lines[1].startswith("fables: after 100 updates: Once upon")
+    assert lines[2].endswith("finished")
 
 
 def test_watch_of_a_run_without_measurements(tmp_path: Path) -> None:
-    assert watch.panel(read_run(write_run(tmp_path / "new", [], samples=False)), 60) == "new: nothing measured yet"
+    run = read_run(write_run(tmp_path / "new", [], samples=False))
+    assert watch.panel(run, 60, watch.Writer(None)(run)) == "new: nothing measured yet"
+    assert watch.Writer("Once")(run) == ""
+
+
+def test_watch_lets_a_new_checkpoint_write(tmp_path: Path, tiny_config) -> None:
+    from groundup.training.loop import train
+
+    short = changed(tiny_config, {"training.max_steps": 2, "training.eval_every": 0, "training.save_every": 0})
+    run = read_run(train(short).folder)
+    write = watch.Writer("The cat")
+    text = write(run)
+    assert text.startswith("after 2 updates: The cat")
+    assert write(run) is text
 
 
 @pytest.mark.slow

@@ -5,14 +5,16 @@ import math
 import shutil
 import sys
 import time
+from pathlib import Path
 
-from groundup.cli.parser import Parser
-from groundup.errors import ConfigError
+from groundup.cli.parser import Parser, typed_text
+from groundup.errors import CheckpointError, ConfigError
 from groundup.experiments.quantities import duration, significant
 from groundup.experiments.records import RunRecord, column, number, read_run
 from groundup.experiments.terminal_chart import framed
 
 HEIGHT = 8  # lines of a curve
+SAMPLE_TOKENS = 64
 SAMPLE_CHARACTERS = 400
 
 
@@ -21,18 +23,45 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     if not 0 < options.every < math.inf:
         raise ConfigError(f"--every is {options.every:g}; it must be a positive number of seconds")
-    runs = [read_run(folder) for folder in options.runs]
+    write = Writer(options.sample)
     if options.once:
-        print("\n\n".join(panel(run, shutil.get_terminal_size().columns) for run in runs))
+        runs = [read_run(folder) for folder in options.runs]
+        print("\n\n".join(panel(run, shutil.get_terminal_size().columns, write(run)) for run in runs))
     elif sys.stdout.isatty():
-        _live(options)
+        _live(options, write)
     else:
-        _plain(options)
+        _plain(options, write)
     return 0
 
 
-def panel(run: RunRecord, width: int) -> str:
-    """One run in some lines: name and last figures, its curve, the beginning of its newest text."""
+class Writer:
+    """Gives the newest text of a run: with a prompt, what its newest checkpoint writes; else what its folder holds."""
+
+    def __init__(self, prompt: str | None) -> None:
+        self._prompt = prompt
+        self._written: dict[Path, str] = {}
+
+    def __call__(self, run: RunRecord) -> str:
+        """The text with the update it was written after; empty if there is none yet."""
+        return _kept_text(run) if self._prompt is None else self._by_checkpoint(run.folder, self._prompt)
+
+    def _by_checkpoint(self, folder: Path, prompt: str) -> str:
+        from groundup.checkpoint import find_checkpoint, load_run
+        from groundup.generation.text import generate
+
+        try:
+            checkpoint = find_checkpoint(folder)
+            if checkpoint not in self._written:
+                run = load_run(checkpoint)
+                text = generate(run, prompt, max_tokens=SAMPLE_TOKENS, temperature=0.8, top_p=0.95, seed=0)[0].text
+                self._written[checkpoint] = _text_after(run.state.step, prompt + text)
+            return self._written[checkpoint]
+        except CheckpointError:  # none yet, or it was replaced while it was read: there will be another
+            return ""
+
+
+def panel(run: RunRecord, width: int, text: str) -> str:
+    """One run in some lines: name and last figures, its curve, its newest text."""
     records = run.evals if len(run.evals) > 1 else run.train
     kind = "validation" if records is run.evals else "training"
     lines = [f"{run.name}: {status(run)}"]
@@ -41,12 +70,7 @@ def panel(run: RunRecord, width: int) -> str:
             f"{kind} loss, nats per token",
             framed(column(records, "step"), column(records, "loss"), width=width, height=HEIGHT),
         ]
-    if run.samples:
-        newest = run.samples[-1]
-        item = newest.items[0]
-        text = " ".join(f"{item.get('prompt', '')}{item['text']}".split())
-        lines.append(f"after {newest.step:,} updates: {text[:SAMPLE_CHARACTERS]}" if newest.step is not None else text)
-    return "\n".join(lines)
+    return "\n".join([*lines, text] if text else lines)
 
 
 def status(run: RunRecord) -> str:
@@ -78,7 +102,19 @@ def is_finished(run: RunRecord) -> bool:
     return number(run.last, "step") >= planned_steps(run) or (run.folder / "outcome.json").is_file()
 
 
-def _live(options: argparse.Namespace) -> None:
+def _kept_text(run: RunRecord) -> str:
+    if not run.samples:
+        return ""
+    newest, item = run.samples[-1], run.samples[-1].items[0]
+    return _text_after(newest.step, f"{item.get('prompt', '')}{item['text']}")
+
+
+def _text_after(step: int | None, text: str) -> str:
+    words = " ".join(text.split())[:SAMPLE_CHARACTERS]
+    return words if step is None else f"after {step:,} updates: {words}"
+
+
+def _live(options: argparse.Namespace, write: Writer) -> None:
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -87,21 +123,25 @@ def _live(options: argparse.Namespace) -> None:
     with Live(console=console, auto_refresh=False) as live:
         while True:
             runs = [read_run(folder) for folder in options.runs]
-            live.update(Text("\n\n".join(panel(run, console.width - 1) for run in runs)), refresh=True)
+            live.update(Text("\n\n".join(panel(run, console.width - 1, write(run)) for run in runs)), refresh=True)
             if all(map(is_finished, runs)):
                 return
             time.sleep(options.every)
 
 
-def _plain(options: argparse.Namespace) -> None:
-    """A line for each run whenever it has something new."""
+def _plain(options: argparse.Namespace, write: Writer) -> None:
+    """A line for each run whenever it has new figures, and one whenever it has a new text."""
     shown: dict[str, str] = {}
+    texts: dict[str, str] = {}
     while True:
         runs = [read_run(folder) for folder in options.runs]
         for folder, run in zip(options.runs, runs, strict=True):
             if (line := status(run)) != shown.get(folder):
                 shown[folder] = line
                 print(f"{run.name}: {line}", flush=True)
+            if (text := write(run)) and text != texts.get(folder):
+                texts[folder] = text
+                print(f"{run.name}: {text}", flush=True)
         if all(map(is_finished, runs)):
             return
         time.sleep(options.every)
@@ -116,5 +156,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder")
     parser.add_argument("--every", type=float, default=2.0, metavar="SECONDS", help="time between looks (default: 2)")
+    parser.add_argument(
+        "--sample", type=typed_text, metavar="PROMPT", help="let each new checkpoint continue this text"
+    )
     parser.add_argument("--once", action="store_true", help="show the runs as they are and stop")
     return parser
