@@ -23,6 +23,7 @@ COMMANDS = {
     "train": "train a model by a recipe",
     "eval": "loss, perplexity and bits per byte on held-out text",
     "generate": "continue a prompt",
+    "experiment": "answer a question of the specification with figures from here",
     "account": "parameters, FLOPs and memory of a configuration",
     "doctor": "what this machine has, what will be used and why",
 }
