@@ -1,6 +1,6 @@
 """`groundup account`: parameters, operations, memory and days of a configuration, before anything is trained.
 
-The counting is model/accounting.py; here are only the presets and the tables.
+The counting is model/accounting.py, the shapes are experiments/known_shapes.py; here are only the tables.
 """
 
 import argparse
@@ -15,18 +15,11 @@ from groundup.cli.parser import Parser
 from groundup.config import RunConfig
 from groundup.environment import available_memory_bytes
 from groundup.errors import ConfigError
+from groundup.experiments.known_shapes import PRESETS
 from groundup.experiments.quantities import count, in_words, significant, size
 from groundup.model import accounting
 from groundup.recipe import read_config
 
-# The specification's base model, and the shapes of GPT-2 (d_ff = 4 d_model, all else as in our model).
-PRESETS = {
-    "base": {"vocab_size": 10_000},
-    "gpt2": {"num_layers": 12, "d_model": 768, "num_heads": 12},
-    "gpt2-medium": {"num_layers": 24, "d_model": 1024, "num_heads": 16},
-    "gpt2-large": {"num_layers": 36, "d_model": 1280, "num_heads": 20},
-    "gpt2-xl": {"num_layers": 48, "d_model": 1600, "num_heads": 25},
-}
 PART_NAMES = {
     "qkv": "Q, K, V projections",
     "scores": "scores Q K^T",
@@ -94,10 +87,7 @@ def _read_config(options: argparse.Namespace, overrides: list[str]) -> RunConfig
 
 
 def _preset(name: str) -> list[str]:
-    shape: dict[str, int] = dict(PRESETS[name])
-    if name.startswith("gpt2"):
-        shape |= {"vocab_size": 50_257, "context_length": 1024, "d_ff": 4 * shape["d_model"]}
-    return [f"--model.{field}={value}" for field, value in shape.items()]
+    return [f"--model.{field}={value}" for field, value in PRESETS[name].items()]
 
 
 def _vocab_size_of_data(path: str) -> int:

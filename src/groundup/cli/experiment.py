@@ -1,4 +1,4 @@
-"""`groundup experiment`: a question of the specification, answered by runs made here, as a page with pictures."""
+"""`groundup experiment`: a question of the specification, answered with figures or by runs made here, as a page."""
 
 import argparse
 import json
@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from groundup.cli.overrides import split_overrides
-from groundup.cli.parser import Parser
+from groundup.cli.parser import Parser, nearest
 from groundup.cli.progress import log_from
 from groundup.errors import ConfigError
+from groundup.experiments.answers import ANSWERS, LANGUAGES, AnswerOptions, find_answer, write_answer
 from groundup.experiments.catalog import STUDIES, find_study
 
 ALL = "all"
 
 
 def main(arguments: list[str]) -> int:
-    """Make the runs that are missing and write the page; with `all`, of every experiment in turn."""
+    """Make the runs that are missing and write the page; with `all`, of every experiment by runs in turn."""
     arguments, overrides = split_overrides(arguments)
     options = _parser().parse_args(arguments)
+    if options.name in ANSWERS:
+        return _answer(options)
+    if options.name not in (*STUDIES, ALL):
+        raise ConfigError(f"there is no experiment {options.name!r}{nearest(options.name, [*ANSWERS, *STUDIES, ALL])}")
     names = list(STUDIES) if options.name == ALL else [options.name]
     studies = [find_study(name) for name in names]
     if not options.redraw:
@@ -37,6 +42,18 @@ def main(arguments: list[str]) -> int:
                 print(json.dumps({"experiment": study.name, "page": str(page), "result": str(folder / "result.json")}))
             else:
                 print(f"page: {page}")
+    return 0
+
+
+def _answer(options: argparse.Namespace) -> int:
+    """Compute the figures of a question that needs no runs, and write its pages."""
+    answer = find_answer(options.name, AnswerOptions(tuple(options.data), options.rounds))
+    out = options.out or "runs"
+    page = write_answer(answer, out)
+    if options.json:
+        print(json.dumps({"experiment": options.name, "page": str(page), "figures": answer.figures}))
+    else:
+        print(f"page: {page}\nChinese: {Path(out, LANGUAGES['zh'], page.name)}")
     return 0
 
 
@@ -95,7 +112,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="groundup experiment",
         description="Answer a question of the specification: make the runs it needs (those already made are not made "
         "again, a stopped one goes on), then write tables, pictures and the page. Settings of the base run can be "
-        "overridden by their dotted names.\n\nexperiments: " + ", ".join(STUDIES) + f"; {ALL} for each in turn",
+        "overridden by their dotted names.\n\nby runs: " + ", ".join(STUDIES) + f"; {ALL} for each in turn\n"
+        "without: " + ", ".join(ANSWERS),
         example="groundup experiment learning-rate --data stories.txt --minutes 20",
     )
     parser.add_argument("name", metavar="NAME", help=f"an experiment, or {ALL}")
@@ -106,9 +124,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seeds", type=int, help="repetitions where a comparison is claimed (default: of the preset)")
     parser.add_argument(
         "--data", action="append", default=[], metavar="FOLDER_OR_TEXT",
-        help="prepared folder, or text to learn a vocabulary from; twice for main-text (default: texts of our own)",
+        help="prepared folder, or text to learn a vocabulary from; for main-text, bpe-web and tokenizer twice, stories "
+        "and then text as of the web (default for runs: texts of our own)",
     )  # fmt: skip
-    parser.add_argument("--out", metavar="FOLDER", help="folder of the page (default: runs/experiments/NAME)")
+    parser.add_argument(
+        "--rounds", type=int, default=5, metavar="N", help="without runs: how often a timing is taken (default: 5)"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="folder of the page (default: runs/experiments/NAME; without runs, runs/answers)",
+    )
     parser.add_argument(
         "--runs", default="runs/lab", metavar="FOLDER", help="folder of the runs, shared by experiments"
     )

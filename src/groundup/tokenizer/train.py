@@ -152,6 +152,16 @@ class BpeTrainer:
         self._progress = progress or (lambda stage, done, total: None)
         self._bytes_done = 0
 
+    def word_counts(self) -> dict[bytes, int]:
+        """How often each pre-token was counted so far, the most frequent first; of equals the one that sorts first.
+
+        >>> trainer = BpeTrainer()
+        >>> trainer.add_documents(["to be or not to be"])
+        >>> trainer.word_counts()
+        {b' be': 2, b' not': 1, b' or': 1, b' to': 1, b'to': 1}
+        """
+        return dict(self._counter.words())
+
     def add_file(self, source: Source, *, text_field: str = "text") -> None:
         """Count the text of a file, or of each document in it. Raises DataError."""
         if has_fields(source):
