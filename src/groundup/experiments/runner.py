@@ -64,9 +64,10 @@ def run_study(study: Study, lab: Lab, *, command: str, train: Train | None = Non
         done += 1
         if is_new:
             times.append(time.monotonic() - start)
-            left = duration(statistics.fmean(times) * max(0, total - done))
             end = f"diverged: {outcome.diverged}" if outcome.diverged else f"loss {outcome.loss:.4f}"
-            say(f"  {end}, {duration(times[-1])}; about {left} left if none of the rest was made before")
+            left = statistics.fmean(times) * (total - done)
+            rest = f"; about {duration(left)} left if none of the rest was made before" if left > 0 else ""
+            say(f"  {end}, {duration(times[-1])}{rest}")
         return outcome
 
     results = carry_out(study, lab, run_once)
