@@ -54,7 +54,8 @@ def test_an_experiment_leaves_a_page_and_is_redrawn(capsys, tmp_path: Path, prep
         (["sweep", "--set", "optimizer.rate=1,2"], 2, "unknown option --optimizer.rate"),
         (["sweep", "--set", "optimizer.lr=1..2"], 2, "a range a search"),
         (["sweep", "--set", "optimizer.lr=1,2", "--trials", "0"], 2, "--trials is 0"),
-        (["sweep"], 2, "--set"),
+        (["sweep"], 2, "nothing is varied; give at least one --set"),
+        (["sweep", "--redraw"], 1, "holds no result.json"),
         (["compare", "nowhere"], 1, "not a run folder"),
         (["report", "nowhere"], 1, "there is no folder"),
         (["watch", "nowhere"], 1, "not a run folder"),
@@ -76,6 +77,10 @@ def test_a_grid_of_two_true_runs(capsys, tmp_path: Path, prepared: Path) -> None
     points = json.loads(out)["points"]
     assert [point["settings"] for point in points] == [{"optimizer.lr": 0.001}, {"optimizer.lr": 0.01}]
     assert all(len(point["losses"]) == 1 for point in points)
+    before = (tmp_path / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "README.md").unlink()
+    assert run(capsys, "sweep", "--redraw", "--out", tmp_path)[0] == 0
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == before
 
 
 def test_compare_prints_a_table_and_report_a_site(capsys, tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ def test_data_that_cannot_work_is_said(tmp_path: Path, prepared: Path) -> None:
         lab_of("main-text", tmp_path, data=(str(prepared),))
     with pytest.raises(ConfigError, match="have the same name"):
         lab_of("main-text", tmp_path, data=(str(prepared), str(prepared)))
+    with pytest.raises(ConfigError, match="needs a positive one"):
+        lab_of("norm", tmp_path, data=(str(prepared),), overrides=("--optimizer.lr=0", "--optimizer.min_lr=0"))
     with pytest.raises(DataError, match="does not exist"):
         lab_of("norm", tmp_path, data=("nowhere.txt",))
     with pytest.raises(DataError, match="is a URL"):

@@ -119,6 +119,7 @@ def test_gating_compares_equal_sizes(tmp_path: Path, prepared: Path) -> None:
     found = results(lab, [group("base", [2.0, 2.1]), group("changed", [2.3, 2.4])])
     text = gating.STUDY.comment(found)[-1]
     assert "three matrices of width 64, SiLU two of width 64: 17,872 and 15,824 parameters" in text
+    assert "a part of the difference may be size" in text
 
 
 def test_texts_of_other_tokens_are_compared_by_the_byte(tmp_path: Path, prepared: Path) -> None:

@@ -22,6 +22,10 @@ def main(arguments: list[str]) -> int:
     for name in ("seeds", "trials"):
         if (value := getattr(options, name)) is not None and value < 1:
             raise ConfigError(f"--{name} is {value}; it must be at least 1")
+    if options.redraw:
+        return _redraw(Path(options.out), as_json=options.json)
+    if not options.set:
+        raise ConfigError("nothing is varied; give at least one --set NAME=VALUES")
     recipe = read_config(options.recipe, overrides)
     with log_from(logging.WARNING), log_from(logging.ERROR, "groundup.training.loop"):
         return _grid(recipe, options, typed) if options.trials is None else _search(recipe, options)
@@ -44,6 +48,20 @@ def _grid(recipe, options: argparse.Namespace, typed: list[str]) -> int:
         print(json.dumps({"page": str(page), "points": rows}))
     else:
         print(f"page: {page}")
+    return 0
+
+
+def _redraw(out: Path, *, as_json: bool) -> int:
+    """Page and pictures of a grid from what is kept beside them."""
+    from groundup.experiments.outcome import read_results
+    from groundup.experiments.study_page import write_page
+    from groundup.experiments.sweep import grid_study
+
+    name, results = read_results(out)
+    if name != "sweep":
+        raise ConfigError(f"{str(out)!r} holds the experiment {name} and no sweep")
+    page = write_page(grid_study([group.variant.settings for group in results.groups]), results, out)
+    print(json.dumps({"page": str(page)}) if as_json else f"page: {page}")
     return 0
 
 
@@ -77,10 +95,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("recipe", nargs="?", help="YAML file; without one the defaults are the recipe")
     parser.add_argument(
-        "--set", action="append", required=True, metavar="NAME=VALUES", help="a,b,c or, for a search, low..high"
+        "--set", action="append", default=[], metavar="NAME=VALUES", help="a,b,c or, for a search, low..high"
     )
     parser.add_argument("--trials", type=int, metavar="N", help="search until there are this many trials")
     parser.add_argument("--seeds", type=int, metavar="N", help="runs of each combination (default: 1)")
     parser.add_argument("--out", default="runs/sweep", metavar="FOLDER", help="runs and page (default: runs/sweep)")
+    parser.add_argument("--redraw", action="store_true", help="make the page of a grid anew from what lies in --out")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser

@@ -7,6 +7,7 @@ from groundup.experiments.study import Study
 from groundup.model.accounting import num_parameters
 from groundup.recipe import changed
 
+SAME_SIZE = 0.05  # of the parameters
 _SETTINGS = {"model.ffn": "silu", "model.d_ff": None}
 _ABLATION = Ablation("SwiGLU (base)", "SiLU without a gate", _SETTINGS)
 
@@ -15,11 +16,15 @@ def comment(results: Results) -> list[str]:
     base = ModelConfig(**results.facts["model"])
     plain = changed(base, {"ffn": "silu", "d_ff": None})
     counts = [num_parameters(model).total for model in (base, plain)]
+    more = counts[1] / counts[0] - 1
     sizes = (
         f"SwiGLU has three matrices of width {base.ffn_width:,}, SiLU two of width {plain.ffn_width:,}: "
-        f"{counts[0]:,} and {counts[1]:,} parameters in all, {100 * (counts[1] / counts[0] - 1):+.1f} %. What is "
-        "compared is the shape of the feed-forward part, not its size."
+        f"{counts[0]:,} and {counts[1]:,} parameters in all, {100 * more:+.1f} %. "
     )
+    if abs(more) <= SAME_SIZE:
+        sizes += "What is compared is the shape of the feed-forward part, not its size."
+    else:
+        sizes += "Rounding a small width leaves sizes that are not the same, so a part of the difference may be size."
     return [*_ABLATION.comment(results), sizes]
 
 

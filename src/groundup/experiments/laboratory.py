@@ -65,6 +65,8 @@ def open_lab(study: Study, wishes: Wishes, *, out: Path, runs: Path) -> Lab:
     data = _texts(study, wishes.data, runs / "data", preset)
     settings = {"data.path": data[0]} if data else {}
     base = override(changed(preset.base, settings), wishes.overrides)
+    if base.optimizer.lr <= 0:
+        raise ConfigError(f"optimizer.lr is {base.optimizer.lr:g}; the base run of an experiment needs a positive one")
     earlier = _read_plan(out / PLAN_FILE)
     lab = Lab(
         base=base,

@@ -58,6 +58,7 @@ PRESETS = {
     "cpu": Preset(
         base=RunConfig(
             model=ModelConfig(vocab_size=0, context_length=128, d_model=128, num_layers=4, num_heads=4),
+            # 60 updates on TinyStories, one seed: 4.29 nats at 3e-3, 4.00 at 1e-2, 5.22 at 3e-2.
             optimizer=OptimizerConfig(lr=1e-2),
             training=TrainingConfig(batch_size=32, eval_batch_size=64),
         ),

@@ -9,6 +9,7 @@ import json
 import logging
 import math
 import shutil
+import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from groundup.environment import describe
 from groundup.errors import DivergenceError
 from groundup.experiments.lab import Lab, Variant
 from groundup.experiments.outcome import Group, Outcome, Results, read_outcome
+from groundup.experiments.quantities import duration
 from groundup.experiments.study import Study
 from groundup.files import StrPath, write_json
 from groundup.model.accounting import num_parameters
@@ -46,20 +48,26 @@ def run_study(study: Study, lab: Lab, *, command: str, train: Train | None = Non
     """Make every run of the study that has not been made, in order, and measure; returns the results.
 
     All variants get their first seed before any gets its second, so that an experiment that is stopped early has
-    seen every variant. `command` is what the page says to repeat it with. Raises
-    KeyboardInterrupt when a run was stopped by a signal: the next call goes on there.
+    seen every variant. `command` is what the page says to repeat it with. Raises KeyboardInterrupt when a run was
+    stopped by a signal: the next call goes on there.
     """
     total = len(planned_runs(study, lab))
-    made = 0
+    done = 0
+    times: list[float] = []  # of the runs made now
 
     def run_once(config: RunConfig) -> Outcome:
-        nonlocal made
-        made += 1
-        say(f"run {made} of {max(made, total)}: {Path(config.out).name}")
+        nonlocal done
+        is_new = _recorded(Path(config.out) / OUTCOME_FILE) is None
         start = time.monotonic()
+        say(f"run {done + 1} of {max(done + 1, total)}: {Path(config.out).name}{'' if is_new else ', made before'}")
         outcome = run_trial(config, train=train)
-        end = f"diverged: {outcome.diverged}" if outcome.diverged else f"loss {outcome.loss:.4f}"
-        say(f"  {end} ({time.monotonic() - start:.0f} s)")
+        done += 1
+        if is_new:
+            times.append(time.monotonic() - start)
+            end = f"diverged: {outcome.diverged}" if outcome.diverged else f"loss {outcome.loss:.4f}"
+            left = statistics.fmean(times) * (total - done)
+            rest = f"; about {duration(left)} left if none of the rest was made before" if left > 0 else ""
+            say(f"  {end}, {duration(times[-1])}{rest}")
         return outcome
 
     results = carry_out(study, lab, run_once)

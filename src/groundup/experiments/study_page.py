@@ -39,7 +39,7 @@ def render_page(study: Study, results: Results, pictures: Sequence[tuple[str, st
         f"```\n{results.facts['command']}\n```",
         "## Result",
         _table(results.groups) if results.groups else "",
-        *(f"![{caption.split('.')[0]}]({name}.png)\n\n*{caption}* ([SVG]({name}.svg))" for name, caption in pictures),
+        *(f"![{caption.split('. ')[0]}]({name}.png)\n\n*{caption}* ([SVG]({name}.svg))" for name, caption in pictures),
         *tables[:1],
         "## What the numbers say",
         *study.comment(results),
@@ -113,6 +113,7 @@ def _repeat(study: Study, results: Results) -> str:
         lines.append(
             f"The {count_of(len(runs), 'run')} took {spent} together, validation included. `result.json` holds every "
             f"number of this page, `metrics/` the course of every run ({kept:,} lines); without the runs, "
-            f"`groundup experiment {study.name} --redraw --out FOLDER` makes table, pictures and text from them."
+            f"`{study.command or f'groundup experiment {study.name}'} --redraw --out FOLDER` makes table, pictures and "
+            "text from them."
         )
     return "\n\n".join(lines)

@@ -6,7 +6,7 @@ search (search.py) can use. A grid leaves the page that an experiment leaves, wi
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,7 +116,7 @@ def run_grid(
     return grid_study(points), Results({**common, "command": command}, tuple(groups))
 
 
-def grid_study(points: Sequence[dict[str, Any]]) -> Study:
+def grid_study(points: Sequence[Mapping[str, Any]]) -> Study:
     """The page of a sweep: what is asked, and what is said of the results."""
     names = " and ".join(points[0])
     return Study(
@@ -127,6 +127,7 @@ def grid_study(points: Sequence[dict[str, Any]]) -> Study:
         variants=lambda lab, results: [],
         comment=comment,
         x_name=_varied(points),
+        command="groundup sweep",
     )
 
 
@@ -154,7 +155,7 @@ def label(point: dict[str, Any]) -> str:
     )
 
 
-def _varied(points: Sequence[dict[str, Any]]) -> str:
+def _varied(points: Sequence[Mapping[str, Any]]) -> str:
     """The one setting that is varied, if it is a positive number in every combination: it makes an axis."""
     names = list(points[0])
     values = [point[names[0]] for point in points]
