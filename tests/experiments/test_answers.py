@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from groundup.config import ModelConfig
 from groundup.errors import ConfigError, DataError
-from groundup.experiments import accounting_answers, bpe_answers, compression_answer
+from groundup.experiments import accounting_answers, bpe_answers, compression_answer, measured_accounting
 from groundup.experiments.answers import ANSWERS, LANGUAGES, Answer, AnswerOptions, find_answer, page, write_answer
 from groundup.model import accounting
 
@@ -17,6 +18,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 COMPUTED = ["unicode-1", "unicode-2", "accounting", "adamw-accounting"]  # from nothing but the code
 CLAIMS = {
     "accounting": accounting_answers.forward_claims,
+    "accounting-measured": measured_accounting.measured_claims,
     "bpe-tinystories": bpe_answers.stories_claims,
     "bpe-web": bpe_answers.web_claims,
     "tokenizer": compression_answer.compression_claims,
@@ -69,6 +71,26 @@ def test_figures_are_what_the_command_computes(name, monkeypatch, request):
 def test_pytorch_counts_the_recorded_operations():
     found = {name: accounting_answers.flops_by_torch(model) for name, model in accounting_answers.four_sizes().items()}
     assert found == recorded("accounting").figures["counted_by_torch"]
+
+
+@pytest.mark.parametrize("name", measured_accounting.SHAPES)
+def test_what_was_predicted_is_what_the_formulas_say(name):
+    figures = recorded("accounting-measured").figures[name]
+    predicted = measured_accounting.predicted(*measured_accounting.SHAPES[name])
+    assert {key: figures[key] for key in predicted} == predicted
+
+
+def test_a_step_is_counted_forward_and_backward():
+    config = ModelConfig(vocab_size=50, context_length=8, d_model=16, num_layers=2, num_heads=2)
+    forward = accounting.flops(config, batch_size=3).total
+    assert measured_accounting.count_updates(config, 3) == (forward, 3 * forward)
+
+
+@pytest.mark.slow
+def test_steps_take_what_was_predicted():
+    answer = find_answer("accounting-measured", AnswerOptions(rounds=1))
+    assert answer.claims
+    assert all(answer.claims.values())
 
 
 @pytest.mark.slow
