@@ -87,6 +87,7 @@ def test_a_step_is_counted_forward_and_backward():
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_steps_take_what_was_predicted():
     answer = find_answer("accounting-measured", AnswerOptions(rounds=1))
     assert answer.claims
@@ -146,6 +147,8 @@ def test_other_texts_give_other_figures_and_a_page_with_them(name, texts, monkey
     figures, golden = json.loads(json.dumps(answer.figures)), recorded(name).figures
     assert figures.keys() == golden.keys()
     assert without_measured(figures) != without_measured(golden)
+    if "peak_memory_bytes" in figures:
+        assert figures["peak_memory_bytes"]["low"] >= figures["memory_before_bytes"]["high"] > 1e6
     for language in LANGUAGES:
         written = page(answer, language)
         assert "{" not in written
