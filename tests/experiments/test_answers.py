@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from groundup.errors import ConfigError, DataError
-from groundup.experiments import accounting_answers, bpe_answers, compression_answer
+from groundup.experiments import accounting_answers, bpe_answers, compression_answer, measured_accounting
 from groundup.experiments.answers import ANSWERS, LANGUAGES, Answer, AnswerOptions, find_answer, page, write_answer
 from groundup.model import accounting
 
@@ -17,6 +17,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 COMPUTED = ["unicode-1", "unicode-2", "accounting", "adamw-accounting"]  # from nothing but the code
 CLAIMS = {
     "accounting": accounting_answers.forward_claims,
+    "accounting-measured": measured_accounting.measured_claims,
     "bpe-tinystories": bpe_answers.stories_claims,
     "bpe-web": bpe_answers.web_claims,
     "tokenizer": compression_answer.compression_claims,
@@ -69,6 +70,21 @@ def test_figures_are_what_the_command_computes(name, monkeypatch, request):
 def test_pytorch_counts_the_recorded_operations():
     found = {name: accounting_answers.flops_by_torch(model) for name, model in accounting_answers.four_sizes().items()}
     assert found == recorded("accounting").figures["counted_by_torch"]
+
+
+@pytest.mark.parametrize("name", measured_accounting.SHAPES)
+def test_what_was_predicted_is_what_the_formulas_say(name):
+    figures = recorded("accounting-measured").figures[name]
+    predicted = measured_accounting.predicted(*measured_accounting.SHAPES[name])
+    assert {key: figures[key] for key in predicted} == predicted
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_steps_take_what_was_predicted():
+    answer = find_answer("accounting-measured", AnswerOptions(rounds=1))
+    assert answer.claims
+    assert all(answer.claims.values())
 
 
 @pytest.mark.slow
@@ -124,6 +140,8 @@ def test_other_texts_give_other_figures_and_a_page_with_them(name, texts, monkey
     figures, golden = json.loads(json.dumps(answer.figures)), recorded(name).figures
     assert figures.keys() == golden.keys()
     assert without_measured(figures) != without_measured(golden)
+    if "peak_memory_bytes" in figures:
+        assert figures["peak_memory_bytes"]["low"] >= figures["memory_before_bytes"]["high"] > 1e6
     for language in LANGUAGES:
         written = page(answer, language)
         assert "{" not in written

@@ -104,8 +104,11 @@ def test_flops_equal_those_that_pytorch_counts(changes):
 
     config = ModelConfig(vocab_size=77, context_length=8, d_model=24, num_layers=3, num_heads=4, **changes)
     with FlopCounterMode(display=False) as counter:
-        TransformerLM(config)(torch.randint(0, 77, (5, 6)))
-    assert accounting.flops(config, context_length=6, batch_size=5).total == counter.get_total_flops()
+        logits = TransformerLM(config)(torch.randint(0, 77, (5, 6)))
+        forward = counter.get_total_flops()
+        logits.sum().backward()
+    assert forward == accounting.flops(config, context_length=6, batch_size=5).total
+    assert counter.get_total_flops() == 3 * forward
 
 
 SMALL = {"vocab_size": 200, "context_length": 32, "d_model": 32, "num_layers": 2, "num_heads": 4, "d_ff": 96}

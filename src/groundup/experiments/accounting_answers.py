@@ -48,21 +48,19 @@ def four_sizes() -> dict[str, ModelConfig]:
 def training_step(options: AnswerOptions) -> Answer:
     """adamw-accounting: memory as a line in the batch, the largest batch, operations of a step, days of training."""
     model = preset_model("gpt2-xl")
+    shape = {"model": dataclasses.asdict(model) | {"d_head": model.d_head}}
+    return Answer("adamw-accounting", shape | _memory_figures(model) | _time_figures(model))
+
+
+def _memory_figures(model: ModelConfig) -> dict[str, Any]:
     line, parameters = accounting.adamw_memory(model), accounting.num_parameters(model).total
     per_layer, at_end = activations_per_sequence(model)
-    slope, fixed = line.bytes_per_sequence, line.fixed_bytes
-    days = accounting.training_days(
-        model, steps=STEPS, batch_size=BATCH_SIZE, flops_per_s=FLOPS_PER_S, utilization=UTILIZATION
-    )
-    forward = accounting.flops(model).total
-    largest = line.largest_batch(MEMORY_BYTES)
+    slope, fixed, largest = line.bytes_per_sequence, line.fixed_bytes, line.largest_batch(MEMORY_BYTES)
     # What two readers may count differently: the third matrix of SwiGLU with the product behind it, and the copy
     # of the logits that becomes their gradient.
-    tokens = model.context_length
-    third_matrix = 4 * tokens * model.num_layers * 2 * model.ffn_width
-    second_logits = 4 * tokens * model.vocab_size
-    figures = {
-        "model": dataclasses.asdict(model) | {"d_head": model.d_head},
+    third_matrix = 4 * model.context_length * model.num_layers * 2 * model.ffn_width
+    second_logits = 4 * model.context_length * model.vocab_size
+    return {
         "parameters": parameters,
         "weights_bytes": 4 * parameters,
         "gradients_bytes": 4 * parameters,
@@ -83,9 +81,19 @@ def training_step(options: AnswerOptions) -> Answer:
             "second_logits": _otherwise(slope + second_logits, fixed),
             "both": _otherwise(slope + third_matrix + second_logits, fixed),
         },
+    }
+
+
+def _time_figures(model: ModelConfig) -> dict[str, Any]:
+    forward = accounting.flops(model).total
+    adamw = accounting.ADAMW_FLOPS_PER_PARAMETER * accounting.num_parameters(model).total
+    days = accounting.training_days(
+        model, steps=STEPS, batch_size=BATCH_SIZE, flops_per_s=FLOPS_PER_S, utilization=UTILIZATION
+    )
+    return {
         "flops_per_parameter": accounting.ADAMW_FLOPS_PER_PARAMETER,
-        "adamw_flops": accounting.ADAMW_FLOPS_PER_PARAMETER * parameters,
-        "adamw_share_of_one_sequence": 100 * accounting.ADAMW_FLOPS_PER_PARAMETER * parameters / (3 * forward),
+        "adamw_flops": adamw,
+        "adamw_share_of_one_sequence": 100 * adamw / (3 * forward),
         "forward_flops": forward,
         "step_flops": 3 * forward * BATCH_SIZE,
         "training_flops": 3 * forward * BATCH_SIZE * STEPS,
@@ -98,7 +106,6 @@ def training_step(options: AnswerOptions) -> Answer:
         "years": days / 365.25,
         "devices_for_30_days": days / 30,
     }
-    return Answer("adamw-accounting", figures)
 
 
 def activations_per_sequence(model: ModelConfig) -> tuple[dict[str, int], dict[str, int]]:

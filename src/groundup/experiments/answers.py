@@ -26,6 +26,7 @@ ANSWERS = {
     "tokenizer": "compression_answer.compression",
     "accounting": "accounting_answers.forward_pass",
     "adamw-accounting": "accounting_answers.training_step",
+    "accounting-measured": "measured_accounting.measured_steps",
 }
 LANGUAGES = {"en": "answers", "zh": "zh/answers"}  # where the pages of a language go
 _PAGES = Path(__file__).parent / "pages"
