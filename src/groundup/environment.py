@@ -10,8 +10,10 @@ import importlib.metadata
 import math
 import os
 import platform
+import resource
 import shutil
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,6 +85,27 @@ def available_memory_bytes() -> int:
         if limit is not None and used is not None:
             available = min(available, max(0, limit - used + _reclaimable_bytes(folder)))
     return available
+
+
+def peak_memory_bytes() -> int:
+    """The most memory this process has held at once up to now: resident pages, those of its libraries among them.
+
+    On Linux from /proc: the number that getrusage has there may be that of the program which started this one.
+    """
+    for line in (_read(_PROC / "self" / "status") or "").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+def peak_device_memory_bytes(device: str) -> int | None:
+    """The most memory that torch has held at once on a CUDA `device`; None for any other."""
+    if not device.startswith("cuda"):
+        return None
+    import torch
+
+    return torch.cuda.max_memory_allocated(device)
 
 
 def cpu_flags() -> frozenset[str]:

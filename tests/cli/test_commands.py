@@ -378,10 +378,12 @@ def test_the_summary_of_a_run_that_diverged(finished_run, monkeypatch, capsys):
     from groundup.cli import results
 
     figures = {"tokens": 1, "seconds": 1.0, "valid_loss": "nan", "perplexity": "inf", "bits_per_byte": "nan"}
+    figures |= {"peak_memory_bytes": 1_234_000_000}
     monkeypatch.setattr(results, "write_samples", lambda run, prompts: [])
     monkeypatch.setattr(results, "run_figures", lambda run: figures)
     results.finish_run(load_run(finished_run), prompts=[""])
-    assert "validation: nan nats per token, perplexity inf" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "validation: nan nats per token, perplexity inf" in out and "peak memory: 1.23 GB" in out
 
 
 def test_a_terminal_that_went_away_does_not_end_a_run(monkeypatch):

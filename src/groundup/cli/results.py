@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundup.checkpoint import Run
-from groundup.experiments.quantities import duration
+from groundup.experiments.quantities import duration, size
 from groundup.experiments.report import write_report
 from groundup.files import write_json
 from groundup.generation.text import generate
@@ -31,6 +31,8 @@ def finish_run(run: Run, *, prompts: Sequence[str], keep_stdout: bool = False) -
         loss, perplexity, bits = figures["valid_loss"], figures["perplexity"], figures["bits_per_byte"]
         per_byte = f", {float(bits):.3f} bits per byte" if bits is not None else ""
         print(f"validation: {float(loss):.4f} nats per token, perplexity {float(perplexity):.2f}{per_byte}", file=out)
+    if most := figures["peak_memory_bytes"]:
+        print(f"peak memory: {size(most)}", file=out)
     if run.state.best_loss is not None and run.state.best_step != run.state.step:
         print(
             f"best: {run.state.best_loss:.4f} at step {run.state.best_step:,}, which eval and generate will use",
@@ -70,6 +72,7 @@ def run_figures(run: Run) -> dict[str, Any]:
         "seconds": run.state.seconds,
         "parameters": run.model.num_parameters(),
         "tokens_per_s": speeds[len(speeds) // 2] if speeds else None,
+        "peak_memory_bytes": max((r["peak_memory_bytes"] for r in records if "peak_memory_bytes" in r), default=None),
     }
     evaluations = [record for record in records if record["kind"] == "eval"]
     if evaluations:

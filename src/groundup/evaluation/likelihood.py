@@ -107,8 +107,8 @@ def evaluate_tokens(
     nats, num_targets, num_bytes = 0.0, 0, 0
     with torch.no_grad(), _evaluation_mode(model):
         for inputs, targets in eval_batches(tokens, batch_size, context_length, vocab_size=vocab_size):
-            logits = model(inputs.to(device))  # (batch, seq, vocab)
-            nats += _sum_nats(logits, targets.to(device))
+            # Without a name for the logits (batch, seq, vocab): those of two batches never exist together.
+            nats += _sum_nats(model(inputs.to(device)), targets.to(device))
             num_targets += targets.numel()
             if byte_lengths is not None:
                 num_bytes += int(byte_lengths[targets.numpy()].sum())

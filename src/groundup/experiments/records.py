@@ -64,6 +64,11 @@ class RunRecord:
         finite = [record for record in self.evals if number(record, "loss") == number(record, "loss")]
         return min(finite, key=lambda record: number(record, "loss"), default=None)
 
+    def peak(self, key: str) -> float:
+        """The largest value of all sittings, peak_memory_bytes say; NaN where no record has one."""
+        found = [value for value in column((*self.train, *self.evals), key) if value == value]
+        return max(found, default=NOT_A_NUMBER)
+
 
 def read_run(folder: StrPath) -> RunRecord:
     """Everything a run folder holds except the checkpoints.

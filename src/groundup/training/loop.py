@@ -175,6 +175,7 @@ def evaluate(run: Session) -> Likelihood | None:
         perplexity=result.perplexity,
         bits_per_byte=result.bits_per_byte,
         num_targets=result.num_targets,
+        **run.peak_memory(),
     )
     if state.best_step == state.step and state.step < run.config.training.max_steps:
         save(run, must_succeed=False)

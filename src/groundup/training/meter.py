@@ -35,6 +35,7 @@ class Meter:
             grad_norm=gradient_norm,
             tokens_per_s=self._tokens / max(time.monotonic() - self._since, 1e-9),
             max_steps=settings.max_steps,
+            **run.peak_memory(),
         )
         run.state.recent_losses.clear()
         self._tokens = 0

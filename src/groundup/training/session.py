@@ -23,7 +23,7 @@ from groundup.checkpoint import TrainingState, find_checkpoint, load_weights, re
 from groundup.config import RunConfig
 from groundup.data.shards import check_tokenizer, open_tokens, read_manifest
 from groundup.device import choose_device, choose_precision
-from groundup.environment import describe
+from groundup.environment import describe, peak_device_memory_bytes, peak_memory_bytes
 from groundup.errors import CheckpointError, ConfigError, DataError, TrainingError
 from groundup.files import spelled, write_atomic, write_json
 from groundup.kernels.registry import choose
@@ -63,6 +63,12 @@ class Session:
     def clock(self) -> float:
         """Seconds of training up to now, earlier sittings included."""
         return self.seconds_before + time.monotonic() - self.started
+
+    def peak_memory(self) -> dict[str, int]:
+        """The most memory held up to now in this sitting, as records name it: of the process, of a GPU besides."""
+        peaks = {"peak_memory_bytes": peak_memory_bytes()}
+        on_device = peak_device_memory_bytes(self.device)
+        return peaks if on_device is None else peaks | {"peak_device_memory_bytes": on_device}
 
     def record(self, kind: str, **values: Any) -> None:
         """Write a record of the present step to the metrics."""
