@@ -57,9 +57,10 @@ fuzz: $(VENV)/.installed-build  ## random input for FUZZ_SECONDS (300); FUZZ_SEE
 check: $(VENV)/.installed-dev  ## lint, format, types
 	scripts/check
 
-bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv of its own)
+bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv of its own); hours
 	$(BIN)/python benchmarks/tokenizer.py
 	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/train.py --sweep context batch width
 
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

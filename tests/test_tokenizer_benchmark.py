@@ -28,8 +28,9 @@ from bench.tokenizer_groups import Contest
 from bench.tokenizer_inputs import QUICK, prepare_inputs
 from bench.tokenizer_peers import TOKENIZERS, make_entrants
 from bench.worker import WorkerError
+from process_memory import peak_memory_bytes
 from tokenizer_rustbpe import recover_merges
-from tokenizer_work import Encoder, EncoderWork, difference, peak_memory_bytes, printable_bytes
+from tokenizer_work import Encoder, EncoderWork, difference, printable_bytes
 
 from groundup.corpus import iter_documents
 from groundup.tokenizer.bpe import Tokenizer, train_bpe_from_iterator
