@@ -61,6 +61,7 @@ bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv o
 	$(BIN)/python benchmarks/tokenizer.py
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/train.py --sweep context batch width
+	$(BIN)/python benchmarks/race.py
 
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

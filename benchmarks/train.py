@@ -1,6 +1,6 @@
 """The training step of the base configuration against others' of the same shape: tokens per second, and their ratios.
 
-    python benchmarks/train.py                     some 40 minutes; writes benchmarks/results/
+    python benchmarks/train.py                     an hour or so; writes benchmarks/results/
     python benchmarks/train.py --sweep context     the cost against context, batch or width; the same and more
     python benchmarks/train.py --quick             a few minutes with a toy model: does it all work?
 

@@ -38,7 +38,7 @@ TOY = Shape(vocab_size=50, context_length=8, d_model=16, d_ff=24, num_layers=2, 
 TOLERANCE = Tolerance(1e-3, 1e-3)
 
 
-@pytest.mark.parametrize("name", ["bench.training_check", "training_parts"])
+@pytest.mark.parametrize("name", ["bench.training_check", "bench.race_course", "training_parts"])
 def test_examples_in_docstrings(name):
     assert doctest.testmod(importlib.import_module(name), extraglobs={"torch": torch}).failed == 0
 

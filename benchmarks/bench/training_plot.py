@@ -1,4 +1,4 @@
-"""Pictures of training: bars for a contest of training steps, lines for a sweep of them.
+"""Pictures of training: bars for a contest of training steps, lines for a sweep of them, curves for the race.
 
 Colours are those of Okabe and Ito, which every eye tells apart; markers and hatches say the same without colour.
 """
@@ -85,7 +85,7 @@ def plot_sweep(record: Mapping[str, Any], path: Path) -> None:
         speed.errorbar(values, medians, yerr=spread, capsize=3, **look)
         if all(one["peak_bytes"] is not None for one in best):
             memory.plot(values, [one["peak_bytes"] / 1e9 for one in best], **look)
-    for axis, label in ((speed, "tokens per second (median, range of the rounds)"), (memory, "peak memory, GB")):
+    for axis, label in ((speed, "tokens per second, median and range"), (memory, "peak memory, GB")):
         axis.set_xscale("log", base=2)
         axis.set_xticks([point["value"] for point in points], [f"{point['value']:,}" for point in points])
         axis.minorticks_off()
@@ -96,6 +96,43 @@ def plot_sweep(record: Mapping[str, Any], path: Path) -> None:
         axis.spines[["top", "right"]].set_visible(False)
     handles, labels = speed.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    _save(figure, record, path)
+
+
+def plot_race(record: Mapping[str, Any], path: Path) -> None:
+    """Write a result of race.py as a PNG: validation loss against minutes of training, and where ours is as far."""
+    pyplot = pyplot_to_file()
+    figure, axis = pyplot.subplots(figsize=(8.5, 4.8), layout="constrained")
+    sides = record["sides"]
+    for side, (colour, marker) in looks_of(list(sides)).items():
+        curve = sides[side]["curve"]
+        axis.plot(
+            [point["seconds"] / 60 for point in curve],
+            [point["loss"] for point in curve],
+            color=colour,
+            marker=marker,
+            markersize=4,
+            linewidth=2,
+            label=f"{side} ({curve[-1]['step']:,} updates, {curve[-1]['loss']:.3f} at the end)",
+        )
+    verdict = record["verdict"]
+    goal_minutes = verdict["their_seconds"] / 60
+    axis.axhline(verdict["their_loss"], color="#555555", linewidth=1, linestyle="--")
+    axis.axvline(goal_minutes, color="#555555", linewidth=1, linestyle=":")
+    if verdict["reached_s"] is not None:
+        axis.annotate(
+            f"as far after {verdict['part_of_time']:.0%} of the time",
+            xy=(verdict["reached_s"] / 60, verdict["their_loss"]),
+            xytext=(-40, -24),  # where no curve passes that falls
+            textcoords="offset points",
+            ha="right",
+            arrowprops={"arrowstyle": "->", "color": "#333333"},
+        )
+    axis.set_xlabel("minutes of training (validation and saving not counted)")
+    axis.set_ylabel("validation loss, nats per token")
+    axis.grid(alpha=0.3)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.legend(frameon=False)
     _save(figure, record, path)
 
 

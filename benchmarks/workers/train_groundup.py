@@ -17,6 +17,7 @@ import groundup
 from groundup.config import ModelConfig
 from groundup.kernels.registry import choose
 from groundup.model.transformer import TransformerLM
+from groundup.optim import fast, gradients
 from groundup.optim.adamw import AdamW
 from groundup.optim.fast import FastAdamW
 from groundup.optim.gradients import parameter_groups
@@ -41,6 +42,7 @@ def build(settings: contextlib.ExitStack, shape: Shape, precision: str) -> Built
     model = TransformerLM(config, ops=choose("cpu", DTYPES[number], kernels))
     kind = FastAdamW if kernels == "auto" else AdamW
     optimizer = kind(parameter_groups(model, WEIGHT_DECAY), lr=LR, betas=BETAS, eps=EPS)
+    clip = fast.clip_gradients if kernels == "auto" else gradients.clip_gradients
 
     def loss_of(inputs: Tensor, targets: Tensor) -> Tensor:
         return model.ops.linear_cross_entropy(model.hidden(inputs), model.lm_head.weight, targets)
@@ -48,7 +50,7 @@ def build(settings: contextlib.ExitStack, shape: Shape, precision: str) -> Built
     products = getattr(torch.backends.mkldnn, "matmul", None)
     setting = getattr(products, "fp32_precision", "none")
     notes = f"groundup {kind.__name__}; setting of float32 products: {setting}"
-    return Built(model, loss_of, optimizer, notes, functools.partial(parts_of, model, shape.num_heads))
+    return Built(model, loss_of, optimizer, notes, functools.partial(parts_of, model, shape.num_heads), clip)
 
 
 def parts_of(model: TransformerLM, num_heads: int, of: View) -> dict[str, Tensor]:

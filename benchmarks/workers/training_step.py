@@ -8,13 +8,14 @@ import gc
 import math
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from process_memory import peak_memory_bytes, reset_peak_memory
 from protocol import serve
+from racing import Racer
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from training_parts import Parts, fill, gradients, largest_error
@@ -45,6 +46,7 @@ class Built:
         optimizer: Over the parameters.
         notes: What a reader of the result should know, in words.
         parts: Where the common parts lie in the parameters.
+        clip: Scales gradients to a global norm; only in the race.
     """
 
     model: nn.Module
@@ -52,6 +54,7 @@ class Built:
     optimizer: Optimizer
     notes: str
     parts: Parts
+    clip: Callable[[Iterable[Tensor], float], Tensor] = nn.utils.clip_grad_norm_
 
 
 Build = Callable[[Shape, str], Built]  # of a shape and the worker's word for a precision
@@ -111,7 +114,7 @@ class TrainingStep:
 
 
 def serve_training(build: Build, versions: dict[str, str]) -> None:
-    """Answer for the model that `build(shape, precision)` makes: the training step."""
+    """Answer for the model that `build(shape, precision)` makes: the training step, and the race (racing.py)."""
     steps: list[TrainingStep] = []
     versions = {"torch": str(torch.__version__), **versions}
 
@@ -149,6 +152,7 @@ def serve_training(build: Build, versions: dict[str, str]) -> None:
             "check": lambda **wanted: steps[-1].check(**wanted),
             "measure": lambda **limits: steps[-1].measure(**limits),
             "peak_memory": peak_memory,
+            **Racer(lambda shape, precision: build(Shape(**shape), precision), versions).operations,
         }
     )
 
