@@ -38,13 +38,7 @@ def _causal_attention(qkv: Tensor, kv_heads: int, cos: Tensor | None, sin: Tenso
     qkv = qkv.contiguous()
     cos, sin = _dense(cos), _dense(sin)
     out, log2_sum = _empty_results(qkv, kv_heads)
-    _native.causal_attention(
-        address(qkv, qkv.shape, *VALUES),
-        *_tables(qkv, cos, sin),
-        address(out, out.shape, qkv.dtype),
-        address(log2_sum, log2_sum.shape, torch.float32),
-        **_sizes(qkv, kv_heads),
-    )
+    forward_into(qkv, kv_heads, cos, sin, out, log2_sum)
     return out, log2_sum
 
 
@@ -61,15 +55,7 @@ def _causal_attention_backward(
     """The gradient of qkv, from that of the result."""
     gradient, qkv, cos, sin = gradient.contiguous(), qkv.contiguous(), _dense(cos), _dense(sin)
     qkv_gradient = torch.empty_like(qkv)
-    _native.causal_attention_backward(
-        address(qkv, qkv.shape, *VALUES),
-        *_tables(qkv, cos, sin),
-        address(out, gradient.shape, qkv.dtype),
-        address(log2_sum, log2_sum.shape, torch.float32),
-        address(gradient, out.shape, qkv.dtype),
-        address(qkv_gradient, qkv.shape, qkv.dtype),
-        **_sizes(qkv, kv_heads),
-    )
+    backward_into(gradient, qkv, kv_heads, cos, sin, out, log2_sum, qkv_gradient)
     return qkv_gradient
 
 
@@ -89,6 +75,41 @@ def _(
     log2_sum: Tensor,
 ) -> Tensor:
     return qkv.new_empty(qkv.shape)
+
+
+def forward_into(
+    qkv: Tensor, kv_heads: int, cos: Tensor | None, sin: Tensor | None, out: Tensor, log2_sum: Tensor
+) -> None:
+    """Write the result and the log2 of sums, shapes as of _causal_attention."""
+    _native.causal_attention(
+        address(qkv, qkv.shape, *VALUES),
+        *_tables(qkv, cos, sin),
+        address(out, out.shape, qkv.dtype),
+        address(log2_sum, log2_sum.shape, torch.float32),
+        **_sizes(qkv, kv_heads),
+    )
+
+
+def backward_into(
+    gradient: Tensor,
+    qkv: Tensor,
+    kv_heads: int,
+    cos: Tensor | None,
+    sin: Tensor | None,
+    out: Tensor,
+    log2_sum: Tensor,
+    qkv_gradient: Tensor,
+) -> None:
+    """Write the gradient of qkv."""
+    _native.causal_attention_backward(
+        address(qkv, qkv.shape, *VALUES),
+        *_tables(qkv, cos, sin),
+        address(out, gradient.shape, qkv.dtype),
+        address(log2_sum, log2_sum.shape, torch.float32),
+        address(gradient, out.shape, qkv.dtype),
+        address(qkv_gradient, qkv.shape, qkv.dtype),
+        **_sizes(qkv, kv_heads),
+    )
 
 
 def _empty_results(qkv: Tensor, kv_heads: int) -> tuple[Tensor, Tensor]:
