@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from groundup.kernels.update import WeightCopy
 from groundup.optim import fast, gradients
 from groundup.optim.adamw import AdamW
 from groundup.optim.fast import FastAdamW
@@ -119,3 +120,19 @@ def test_a_graph_that_needs_what_was_there_before_is_refused():
     for graph in (of_parameter, of_gradient):
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             graph.backward()
+
+
+def test_copies_in_bf16_follow_the_update():
+    ours, theirs = parameters(), parameters()
+    optimizer, plain = FastAdamW(groups(ours), **SETTINGS), FastAdamW(groups(theirs), **SETTINGS)
+    optimizer.copies = {p: WeightCopy(torch.empty(p.shape, dtype=torch.bfloat16)) for p in ours[3:5]}
+    for step in range(2):
+        give_gradients(step, ours, theirs)
+        ours[4].grad = theirs[4].grad = None if step else ours[4].grad
+        optimizer.step()
+        plain.step()
+    assert_same(ours, theirs, 0)
+    for parameter in ours[3:5]:
+        its_copy = optimizer.copies[parameter]
+        assert torch.equal(its_copy.values, parameter.to(torch.bfloat16))
+        assert its_copy.of_state == (parameter.data_ptr(), parameter._version)

@@ -89,7 +89,7 @@ def forward_of_halves_into(gate_and_up: Tensor, out: Tensor) -> None:
 
 
 def backward_of_halves_into(gradient: Tensor, gate_and_up: Tensor, both_gradients: Tensor) -> None:
-    """Write the gradients of the halves, side by side as they are."""
+    """Write the gradients of the halves, side by side as they are, or in their place."""
     _native.swiglu_backward(
         *_halves(gate_and_up),
         address(gradient, _half(gate_and_up), gate_and_up.dtype),

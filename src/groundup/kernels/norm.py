@@ -123,7 +123,7 @@ def backward_into(
 ) -> None:
     """Write the gradients of the sum `x`, in bf16 too if there is a `copy`, and of weight.
 
-    `residual` is the gradient that reaches the sum on other ways; it may be `x_gradient`.
+    `residual` is the gradient that reaches the sum on other ways. `x_gradient` may be the same array, or `x`.
     """
     _native.add_rms_norm_backward(
         address(gradient, x.shape, *VALUES),

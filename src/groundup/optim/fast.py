@@ -3,7 +3,7 @@
 For parameters in float32 on the CPU; the readable versions, adamw.py and gradients.py, do what is not that.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -16,22 +16,42 @@ from groundup.optim.adamw import AdamW
 
 
 class FastAdamW(AdamW):
-    """AdamW whose step goes through all parameters of a group at once. A state fits either of the two."""
+    """AdamW whose step goes through all parameters of a group at once. A state fits either of the two.
+
+    `copies` may name for some parameters a copy in bf16 that gets each new value too, rounded to nearest, in the same
+    pass: products in bf16 take them from there.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float | int = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float | int = 0.01,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay)
+        self.copies: Mapping[Tensor, update.WeightCopy] = {}
 
     def _update_all(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
-        updates, others = [], []
+        updates, copied, others = [], [], []
         for parameter in parameters:
             assert parameter.grad is not None
             if _is_taken(parameter) and _is_taken(parameter.grad):
                 updates.append(self._update_of(parameter, parameter.grad, group))
+                if parameter in self.copies:
+                    copied.append(parameter)
             else:
                 others.append(parameter)
         update.adamw(updates, betas=group["betas"], eps=group["eps"])
+        for parameter in copied:
+            self.copies[parameter].mark(parameter)
         super()._update_all(others, group)
 
     def _update_of(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> update.Update:
         state = self._state_of(parameter)
         state["step"] += 1
+        its_copy = self.copies.get(parameter)
         return update.Update(
             parameter.detach(),
             state["m"],
@@ -40,6 +60,7 @@ class FastAdamW(AdamW):
             lr=group["lr"],
             weight_decay=group["weight_decay"],
             t=state["step"],
+            copy=None if its_copy is None else its_copy.values,
         )
 
 
