@@ -182,6 +182,8 @@ class TrainingConfig:
         batch_size: Sequences an update sees, accumulation included.
         micro_batch_size: Sequences that go through the model at once; the last part of a batch may be
             smaller; None means batch_size (no gradient accumulation).
+        checkpoint_activations: Keep only what goes from layer to layer until the backward pass, and compute the inside
+            of each layer again there: the same result in less memory and a third more time.
         seed: Start of every random stream: initial weights, order of the data, dropout.
         device: "auto" (cuda, then mps, then cpu) or a name that torch knows.
         precision: "float32", or "bf16" (products in bfloat16, weights and optimizer state in float32).
@@ -203,6 +205,7 @@ class TrainingConfig:
     max_steps: int = 1_000
     batch_size: int = 32
     micro_batch_size: int | None = None
+    checkpoint_activations: bool = False
     seed: int = 0
     device: str = "auto"
     precision: Precision = "float32"

@@ -27,6 +27,7 @@ FREE = {"out", "init_from", "data.path", "optimizer.decay_steps"} | {
     for name in (
         "max_steps",
         "micro_batch_size",
+        "checkpoint_activations",
         "device",
         "compile",
         "kernels",

@@ -110,7 +110,11 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
 
     torch.manual_seed(config.training.seed)
     products = torch.bfloat16 if precision == "bf16" else torch.float32
-    model = TransformerLM(config.model, ops=choose(device, products, config.training.kernels))
+    model = TransformerLM(
+        config.model,
+        ops=choose(device, products, config.training.kernels),
+        checkpoint_activations=config.training.checkpoint_activations,
+    )
     if config.init_from and source is None:
         _start_from(config.init_from, model, tokenizer)
     model.to(device).train()
