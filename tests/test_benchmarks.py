@@ -18,6 +18,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks" / "wor
 
 from bench import peers
 from bench.contest import HUGGING_FACE, LITGPT, OURS
+from bench.curves import PATHS, REFERENCE, differences
+from bench.plot import plot_curves
 from bench.results import keep_results, result_name
 from bench.rounds import Summary, best_of, interleave, ratio, summarise
 from bench.table import columns
@@ -188,3 +190,20 @@ def test_requirements_are_pinned_to_the_torch_of_the_project(peer, package):
     theirs, ours = pins(BENCHMARKS / "requirements" / peer.requirements), pins(BENCHMARKS.parent / "constraints.txt")
     assert {"torch", package} <= theirs.keys()
     assert theirs["torch"] == ours["torch"]
+
+
+# Loss curves
+
+
+def test_curves_are_as_far_apart_as_at_their_worst_update(tmp_path):
+    curves = {path: [4.0, 3.0, 2.0] for path in PATHS}
+    curves["fast, float32"] = [4.0, 3.0005, 2.0]
+    curves["fast, bf16"] = [4.0, 3.0, 1.99]
+    found = differences(curves)
+    assert list(found) == [path for path in PATHS if path != REFERENCE]
+    assert (found["fast, float32"]["at_update"], found["fast, float32"]["is_within"]) == (2, True)
+    assert (found["fast, bf16"]["at_update"], found["fast, bf16"]["is_within"]) == (3, False)
+    assert found["fast, bf16"]["largest"] == pytest.approx(0.01)
+    record = {"curves": curves, "differences": found, "num_steps": 3, "title": "tiny", "date": "2025-03-01"}
+    plot_curves(record | {"machine": {"processor": "Tube"}}, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").stat().st_size > 1000

@@ -120,6 +120,32 @@ def _compared(outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[st
     return {name: outcome["ratios"] for name, outcome in outcomes.items() if outcome["ratios"]}
 
 
+def plot_curves(record: Mapping[str, Any], path: Path) -> None:
+    """Write a result of curves.py as a PNG: the loss curves, and below how far each fast path is from the reference."""
+    pyplot = pyplot_to_file()
+    figure, (upper, lower) = pyplot.subplots(
+        2, 1, figsize=(8, 6), sharex=True, height_ratios=(3, 2), layout="constrained"
+    )
+    reference, *paths = record["curves"]
+    updates = range(1, record["num_steps"] + 1)
+    upper.plot(updates, record["curves"][reference], color=THEIRS, linewidth=5, label=reference)
+    for name, colour, line in zip(paths, (OURS, "#c0561b"), ("-", "--"), strict=True):
+        losses, tolerance = record["curves"][name], record["differences"][name]["tolerance"]
+        upper.plot(updates, losses, line, color=colour, linewidth=1.3, label=name)
+        gaps = [abs(one - other) for one, other in zip(losses, record["curves"][reference], strict=True)]
+        lower.semilogy(updates, [max(gap, 1e-8) for gap in gaps], line, color=colour, linewidth=1)
+        lower.axhline(tolerance, color=colour, linewidth=0.8, linestyle=":")
+    upper.set_ylabel("loss of the batch, nats per token")
+    lower.set_ylabel("distance from the reference\n(dotted: allowed)")
+    lower.set_xlabel("update")
+    upper.legend(frameon=False)
+    for axis in (upper, lower):
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(f"{record['title']}; {record['machine']['processor']}, {record['date']}", fontsize=10)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+
+
 def pyplot_to_file() -> Any:
     """Matplotlib's pyplot, drawing to files."""
     import matplotlib

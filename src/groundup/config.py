@@ -190,6 +190,8 @@ class TrainingConfig:
             bf16 falls back to float32, and says so, where the hardware has none.
         compile: Run the model through torch.compile; falls back, and says so, where it cannot.
         kernels: "auto" or "reference": fast operations where they exist, or the readable ones.
+        as_one_function: On a CPU, loss and gradients of the standard model as one function over memory that is kept
+            from step to step: less memory and hardly a page fault, about as fast; other models are not affected.
         log_every: Updates between two lines of metrics.
         log_norms: Also write norms of weights, gradients and activations by layer.
         eval_every: Updates between two full validation passes; 0 means only at the end.
@@ -211,6 +213,7 @@ class TrainingConfig:
     precision: Precision = "float32"
     compile: bool = False
     kernels: Literal["auto", "reference"] = "auto"
+    as_one_function: bool = False
     log_every: int = 10
     log_norms: bool = False
     eval_every: int = 250

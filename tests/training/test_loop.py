@@ -119,10 +119,10 @@ def test_accumulated_run_follows_the_whole_one(tiny_config, tmp_path):
 
 def poisoned(monkeypatch, steps, value=math.nan, where="loss"):
     """Make the loss (or one gradient) of the given updates, counted from 0, not finite."""
-    original = session._plain_loss
+    original = session.choose_loss
 
-    def plain_loss(model):
-        inner, calls = original(model), iter(range(10**6))
+    def choose_loss(model, *args, **kwargs):
+        inner, calls = original(model, *args, **kwargs), iter(range(10**6))
 
         def loss_of(inputs, targets):
             loss = inner(inputs, targets)
@@ -141,7 +141,7 @@ def poisoned(monkeypatch, steps, value=math.nan, where="loss"):
 
         return loss_of
 
-    monkeypatch.setattr(session, "_plain_loss", plain_loss)
+    monkeypatch.setattr(session, "choose_loss", choose_loss)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])

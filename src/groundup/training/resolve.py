@@ -31,6 +31,7 @@ FREE = {"out", "init_from", "data.path", "optimizer.decay_steps"} | {
         "device",
         "compile",
         "kernels",
+        "as_one_function",
         "log_every",
         "log_norms",
         "eval_every",

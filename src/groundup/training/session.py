@@ -10,13 +10,12 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.optim import Optimizer
 
 from groundup.checkpoint import TrainingState, find_checkpoint, load_weights, read_step
@@ -30,6 +29,7 @@ from groundup.kernels.registry import choose
 from groundup.model.transformer import TransformerLM
 from groundup.recipe import write_config
 from groundup.tokenizer.bpe import Tokenizer
+from groundup.training.loss import LossOf, choose_loss
 from groundup.training.metrics import Metrics, Sink, open_sinks, rewind_metrics
 from groundup.training.resolve import check_memory, check_resumable, make_optimizer, resolve
 
@@ -47,7 +47,7 @@ class Session:
     train_tokens: Any
     valid_tokens: Any
     model: TransformerLM
-    loss_of: Callable[[Tensor, Tensor], Tensor]
+    loss_of: LossOf
     optimizer: Optimizer
     state: TrainingState
     metrics: Metrics
@@ -135,7 +135,14 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
         train_tokens=train_tokens,
         valid_tokens=valid_tokens,
         model=model,
-        loss_of=_plain_loss(model),
+        loss_of=choose_loss(
+            model,
+            optimizer,
+            products,
+            kernels=config.training.kernels,
+            as_one_function=config.training.as_one_function,
+            compiled=config.training.compile,
+        ),
         optimizer=optimizer,
         state=state,
         metrics=Metrics(metrics_file, [*sinks, *foreign]),
@@ -175,14 +182,6 @@ class Signals:
             raise KeyboardInterrupt
         self._session.stop_signal = number
         log.info("%s: writing a checkpoint, then stopping", signal.Signals(number).name)
-
-
-def _plain_loss(model: TransformerLM) -> Callable[[Tensor, Tensor], Tensor]:
-    def loss_of(inputs: Tensor, targets: Tensor) -> Tensor:
-        hidden = model.hidden(inputs)  # hop 5, forward, up to the head
-        return model.ops.linear_cross_entropy(hidden, model.lm_head.weight, targets)  # hop 6, loss in nats per token
-
-    return loss_of
 
 
 def _find_resume(folder: Path, resume: str) -> Path | None:
