@@ -4,6 +4,7 @@ import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 
+from groundup.config import ModelConfig
 from groundup.model.attention import CausalSelfAttention
 from groundup.model.layers import Embedding, Linear, RMSNorm, SwiGLU
 from groundup.model.rope import RotaryEmbedding
@@ -22,9 +23,8 @@ def why_not_standard(model: nn.Module) -> str:
     if type(model) is not TransformerLM:
         return f"the model is a {type(model).__name__}"
     config = model.config
-    for name, wanted in (("norm", "pre"), ("ffn", "swiglu"), ("dropout", 0.0), ("qk_norm", False)):
-        if getattr(config, name) != wanted:
-            return f"{name} is {getattr(config, name)}"
+    if why_not := why_not_standard_shape(config):
+        return why_not
     for name, part in model.named_modules():
         if name and (type(part) not in PARTS or "forward" in vars(part)):
             return f"{name} is not the model's own"
@@ -39,6 +39,14 @@ def why_not_standard(model: nn.Module) -> str:
             return f"{name} is not dense float32 on the CPU"
         if not parameter.requires_grad:
             return f"{name} is frozen"
+    return ""
+
+
+def why_not_standard_shape(config: ModelConfig) -> str:
+    """The same of a configuration: which of its choices is another, "" if none is."""
+    for name, wanted in (("norm", "pre"), ("ffn", "swiglu"), ("dropout", 0.0), ("qk_norm", False)):
+        if getattr(config, name) != wanted:
+            return f"{name} is {getattr(config, name)}"
     return ""
 
 

@@ -64,7 +64,34 @@ def memory_by_moment(config: RunConfig, *, precision: Precision | None = None) -
         config: Its model's vocabulary must be known.
         precision: That of the products where it is not `config.training.precision`, which a machine may not have.
     """
-    return _ByModules(config, precision or config.training.precision).moments()
+    precision = precision or config.training.precision
+    by_modules = _ByModules(config, precision)
+    if config.training.as_one_function and by_modules.fast:
+        from groundup.kernels.standard import why_not_standard_shape
+
+        if not why_not_standard_shape(config.model):
+            return _moments_as_one_function(config, precision, by_modules)
+    return by_modules.moments()
+
+
+def _moments_as_one_function(config: RunConfig, precision: Precision, by_modules: "_ByModules") -> list[Held]:
+    """What a step works on is made once and stays; validation, module by module, comes on top of it."""
+    import torch
+
+    from groundup.kernels.step_memory import step_bytes
+
+    kept = step_bytes(
+        config.model,
+        rows=by_modules.tokens,
+        dtype=torch.bfloat16 if precision == "bf16" else torch.float32,
+        checkpointed=config.training.checkpoint_activations,
+    )
+    weights, optimizer = by_modules.weights, by_modules.optimizer
+    steps: tuple[Moment, ...] = ("loss", "backward", "update")
+    return [
+        *(Held(moment, weights, weights, optimizer, kept, 0) for moment in steps),
+        Held("validation", weights, 0, optimizer, kept, by_modules.validation_workspace()),
+    ]
 
 
 class _ByModules:
@@ -97,7 +124,7 @@ class _ByModules:
             self._loss(),
             max(backward, key=lambda held: held.total_bytes),
             self._held("update", gradients=self.weights, workspace=0 if self.fast else self._largest_matrix()),
-            self._validation(),
+            self._held("validation", workspace=self.validation_workspace()),
         ]
 
     def _held(self, moment: Moment, *, gradients: int = 0, activations: int = 0, workspace: int = 0) -> Held:
@@ -137,7 +164,7 @@ class _ByModules:
             "backward",
             gradients=self.earlier + self.head,
             activations=self._kept_of_layers(),
-            workspace=resident(self.tokens, [stream, stream]) + inside,
+            workspace=resident(self.tokens, [stream, stream]) + inside + self._computed_again(),
         )
 
     def _backward_of_first_layer(self) -> Held:
@@ -147,7 +174,7 @@ class _ByModules:
         stream = resident(self.tokens, [WIDE * self.model.d_model])
         return self._held("backward", gradients=self.weights, workspace=stream + both)
 
-    def _validation(self) -> Held:
+    def validation_workspace(self) -> int:
         """Nothing is kept: the widest arrays that exist together, in attention, feed-forward or logits."""
         model, narrow, length = self.model, self.narrow, self.model.context_length
         tokens, stream = self.training.eval_batch_size * length, WIDE * model.d_model
@@ -159,15 +186,27 @@ class _ByModules:
         inside = (3 if self.fast else 4) * [narrow * model.ffn_width]
         feed_forward = resident(tokens, [stream, stream, stream, *inside])
         logits = resident(tokens, [stream, narrow * model.vocab_size])
-        return self._held("validation", workspace=self.copied_head + max(attention, feed_forward, logits))
+        return self.copied_head + max(attention, feed_forward, logits)
 
     def _kept_of_layers(self) -> int:
-        """What forward leaves in all layers."""
+        """What forward leaves in all layers: of checkpointed ones no more than what went into them."""
+        model = self.model
+        if self.training.checkpoint_activations:
+            return model.num_layers * resident(self.tokens, [WIDE * model.d_model])
+        return model.num_layers * self._kept_of_layer() + self.copied_layers
+
+    def _computed_again(self) -> int:
+        """What the backward pass of a checkpointed layer makes first."""
+        if not self.training.checkpoint_activations:
+            return 0
+        return self._kept_of_layer() + self.copied_layers // self.model.num_layers
+
+    def _kept_of_layer(self) -> int:
         model, stream = self.model, WIDE * self.model.d_model
         norms = [] if model.norm == "none" else 2 * [stream] * (1 if self.fast else 2)
         drops = [self.narrow * model.d_model] * 2 if model.dropout else []
         widths = [*norms, *drops, *self._kept_of_attention(), *self._kept_of_feed_forward()]
-        return model.num_layers * resident(self.tokens, widths) + self.copied_layers
+        return resident(self.tokens, widths)
 
     def _kept_of_attention(self) -> list[int]:
         """Inputs of the products: of Q, K, V, of the two inside, of the output projection; and the weights inside."""
