@@ -50,6 +50,8 @@ def notices(run: RunRecord) -> list[str]:
     planned = number(run.train[-1], "max_steps") if run.train else math.nan
     if run.config is not None:
         planned = run.config.training.max_steps
+    if run.moved:
+        planned = number(run.moved[-1], "max_steps")
     step = number(run.last, "step")
     if step < planned:
         found.append(f"The run stands at update {step:,.0f} of {planned:,.0f}.")

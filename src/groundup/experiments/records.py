@@ -39,6 +39,7 @@ class RunRecord:
     evals: tuple[Mapping[str, Any], ...]
     resumed: tuple[Mapping[str, Any], ...]
     skipped: tuple[Mapping[str, Any], ...]
+    moved: tuple[Mapping[str, Any], ...]
     config: RunConfig | None
     environment: Mapping[str, Any]
     samples: tuple[Samples, ...]
@@ -85,6 +86,7 @@ def read_run(folder: StrPath) -> RunRecord:
         evals=_of_kind(records, "eval"),
         resumed=_of_kind(records, "resumed"),
         skipped=_of_kind(records, "skipped"),
+        moved=_of_kind(records, "moved"),
         config=_read_config(folder / "config.yaml"),
         environment=_read_json(folder / "environment.json", dict, {}),
         samples=_read_samples(folder / "samples"),

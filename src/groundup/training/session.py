@@ -60,6 +60,11 @@ class Session:
     def checkpoints(self) -> Path:
         return self.folder / "checkpoints"
 
+    @property
+    def max_steps(self) -> int:
+        """Number of updates: as configured, or as moved on the way so that the run ends in time."""
+        return self.state.moved_ends[-1][1] if self.state.moved_ends else self.config.training.max_steps
+
     def clock(self) -> float:
         """Seconds of training up to now, earlier sittings included."""
         return self.seconds_before + time.monotonic() - self.started
