@@ -1,5 +1,6 @@
 """A run ends in time also where the machine slows down on the way; by a scripted clock, without waiting."""
 
+import itertools
 import math
 import time
 from types import SimpleNamespace
@@ -89,7 +90,7 @@ def test_a_slowed_run_and_one_resumed_from_the_recorded_move(script, tiny_config
     assert end == straight.state.step < 60
     rates = [record["lr"] for record in lines(whole.out)]
     assert rates[-1] == pytest.approx(whole.optimizer.lr / 10), "the schedule comes down to its end"
-    assert max(abs(a - b) for a, b in zip(rates[5:], rates[6:], strict=False)) < 0.1 * whole.optimizer.lr
+    assert max(abs(a - b) for a, b in itertools.pairwise(rates)) < 0.1 * whole.optimizer.lr
 
     moved = tmp_path / "whole" / "checkpoints" / f"step-{step:08d}"  # a move is saved at once
     again = train(changed(whole, out=str(tmp_path / "again")), resume=str(moved))
@@ -112,7 +113,7 @@ def test_the_place_on_a_moved_schedule_grows_to_the_end(end, steps):
             recorded.append((at, until))
     places = [place_on_schedule(step, end=end, moves=recorded) for step in range(until + 1)]
     assert places[0] == 0 and places[-1] == pytest.approx(end)
-    assert all(a < b for a, b in zip(places, places[1:], strict=False))
+    assert all(a < b for a, b in itertools.pairwise(places))
     for number, (step, _) in enumerate(recorded):  # the past does not change
         before = [place_on_schedule(s, end=end, moves=recorded[:number]) for s in range(step + 1)]
         assert places[: step + 1] == pytest.approx(before)
