@@ -30,8 +30,11 @@ def steps_for(config: RunConfig, *, seconds: float, validation_passes: int, meas
     return max(10, round((seconds - validation_passes * pass_s) / update_s))
 
 
-def time_of_update(config: RunConfig, *, measure_s: float) -> float:
-    """Median seconds of an update: forward, backward, optimizer. The configuration must be resolved."""
+def time_of_update(config: RunConfig, *, measure_s: float, warm_up: int = WARM_UP_UPDATES) -> float:
+    """Median seconds of an update: forward, backward, optimizer. The configuration must be resolved.
+
+    At least two updates are timed, after `warm_up` that are not.
+    """
     device = choose_device(config.training.device)
     with torch.random.fork_rng(), fast_products(device, wanted=config.training.kernels == "auto"):
         torch.manual_seed(0)
@@ -42,7 +45,7 @@ def time_of_update(config: RunConfig, *, measure_s: float) -> float:
         ids = torch.randint(config.model.vocab_size, shape, device=device)
         times: list[float] = []
         begin = time.monotonic()
-        while len(times) < WARM_UP_UPDATES + 2 or time.monotonic() - begin < measure_s:
+        while len(times) < warm_up + 2 or time.monotonic() - begin < measure_s:
             start = time.monotonic()
             loss = ops.linear_cross_entropy(model.hidden(ids), model.lm_head.weight, ids)
             loss.backward()
@@ -50,4 +53,4 @@ def time_of_update(config: RunConfig, *, measure_s: float) -> float:
             optimizer.zero_grad(set_to_none=True)
             loss.item()  # waits for a GPU
             times.append(time.monotonic() - start)
-    return statistics.median(times[WARM_UP_UPDATES:])
+    return statistics.median(times[warm_up:])
