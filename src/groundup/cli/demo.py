@@ -4,17 +4,15 @@ The same steps by hand: `tokenizer train`, `data prepare`, `train`, `eval`, `gen
 """
 
 import argparse
-import contextlib
 import json
-import logging
 import math
 import shutil
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from groundup.cli.parser import Parser
+from groundup.cli.progress import warnings_only
 from groundup.config import DataConfig, ModelConfig, OptimizerConfig, RunConfig, TrainingConfig
 from groundup.corpus import END_OF_TEXT
 from groundup.errors import ConfigError
@@ -34,20 +32,8 @@ def main(arguments: list[str]) -> int:
         raise ConfigError(f"--minutes is {options.minutes:g}; it must be positive")
     if options.steps is not None and options.steps < 1:
         raise ConfigError(f"--steps is {options.steps}; it must be at least 1")
-    with _warnings_only():
+    with warnings_only():
         return _run(options)
-
-
-@contextlib.contextmanager
-def _warnings_only() -> Iterator[None]:
-    """The demo says itself what happens; the package's log would say it twice."""
-    logger = logging.getLogger("groundup")
-    level = logger.level
-    logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -1,9 +1,10 @@
 """What a person sees while something long goes on: one line that changes, or plain lines in a log file."""
 
 import contextlib
+import logging
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from groundup.experiments.quantities import duration
@@ -32,6 +33,9 @@ class TrainingProgress:
                 f"step {record['step']:,}: validation loss {record['loss']:.4f} nats per token, "
                 f"perplexity {record['perplexity']:.2f}{per_byte}"
             )
+
+        elif record["kind"] == "moved":
+            self._line(f"step {record['step']:,}: to end in time, the last step is now {record['max_steps']:,}")
 
     def close(self) -> None:
         if self._live and self._width:
@@ -102,3 +106,15 @@ def _show(text: str, end: str = "\n") -> None:
     """Print to stderr. Where its reader is gone (`2>&1 | tee`, ended by the same Ctrl-C), the work still goes on."""
     with contextlib.suppress(OSError):
         print(text, end=end, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def warnings_only() -> Iterator[None]:
+    """For commands that say themselves what happens; the package's log would say it twice."""
+    logger = logging.getLogger("groundup")
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

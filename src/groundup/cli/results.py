@@ -16,13 +16,15 @@ SAMPLE_TEMPERATURE = 0.8
 SAMPLE_TOP_P = 0.95
 
 
-def finish_run(run: Run, *, prompts: Sequence[str], keep_stdout: bool = False) -> dict[str, Any]:
+def finish_run(
+    run: Run, *, prompts: Sequence[str], keep_stdout: bool = False, sample_tokens: int = SAMPLE_TOKENS
+) -> dict[str, Any]:
     """Write samples and report of a finished run, print its summary, return the figures.
 
     With `keep_stdout` the summary goes to stderr, for a command that prints JSON.
     """
     out = sys.stderr if keep_stdout else sys.stdout
-    samples = write_samples(run, prompts)
+    samples = write_samples(run, prompts, max_tokens=sample_tokens)
     report = write_report(run.folder)
     figures = run_figures(run)
     print(f"trained {figures['tokens']:,} tokens in {duration(figures['seconds'])}", file=out)
@@ -42,10 +44,10 @@ def finish_run(run: Run, *, prompts: Sequence[str], keep_stdout: bool = False) -
     return figures | {"run": str(run.folder), "report": str(report), "samples": samples}
 
 
-def write_samples(run: Run, prompts: Sequence[str]) -> list[dict[str, Any]]:
+def write_samples(run: Run, prompts: Sequence[str], *, max_tokens: int = SAMPLE_TOKENS) -> list[dict[str, Any]]:
     """Continue each prompt and keep the texts in the run's samples folder."""
     completions = generate(
-        run, list(prompts), max_tokens=SAMPLE_TOKENS, temperature=SAMPLE_TEMPERATURE, top_p=SAMPLE_TOP_P, seed=0
+        run, list(prompts), max_tokens=max_tokens, temperature=SAMPLE_TEMPERATURE, top_p=SAMPLE_TOP_P, seed=0
     )
     samples = [
         {

@@ -32,7 +32,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run as its folder tells it; anything may be empty or None."""
+    """A run as its folder tells it; anything may be empty or None. `plan` is what `groundup run` planned."""
 
     folder: Path
     train: tuple[Mapping[str, Any], ...]
@@ -43,6 +43,7 @@ class RunRecord:
     config: RunConfig | None
     environment: Mapping[str, Any]
     samples: tuple[Samples, ...]
+    plan: Mapping[str, Any]
 
     @property
     def name(self) -> str:
@@ -90,6 +91,7 @@ def read_run(folder: StrPath) -> RunRecord:
         config=_read_config(folder / "config.yaml"),
         environment=_read_json(folder / "environment.json", dict, {}),
         samples=_read_samples(folder / "samples"),
+        plan=_read_json(folder / "plan.json", dict, {}),
     )
 
 

@@ -8,7 +8,7 @@ that a resumed run goes on as if it had never stopped.
 import math
 import time
 
-WEIGHT = 0.4  # of the newest look in the mean
+WEIGHT = 0.3  # of the newest look in the mean
 
 
 class Deadline:
