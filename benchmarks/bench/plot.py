@@ -111,6 +111,27 @@ def plot_ladder(record: Mapping[str, Any], path: Path) -> None:
     pyplot.close(figure)
 
 
+def plot_neighbours(record: Mapping[str, Any], path: Path) -> None:
+    """Write a result of planner.py as a PNG: for each choice its values, by how much their loss is off the plan's."""
+    pyplot = _pyplot()
+    base, *others = record["runs"]
+    figure, axis = pyplot.subplots(figsize=(8, 1.4 + 0.3 * len(others)), layout="constrained")
+    names = [f"{run['choice']} {run['value']}" for run in others]
+    changes = [100 * (run["bits_per_byte"] / base["bits_per_byte"] - 1) for run in others]
+    colours = [THEIRS if change >= 0 else OURS for change in changes]
+    bars = axis.barh(names, changes, color=colours)
+    axis.bar_label(bars, [f" {change:+.1f} %" for change in changes], padding=4)
+    axis.axvline(0, color="black", linewidth=0.8)
+    axis.invert_yaxis()
+    axis.margins(x=0.2)
+    axis.spines[["top", "right"]].set_visible(False)
+    axis.set_xlabel("bits per byte, against the plan (right: the plan is better)")
+    text = f"{', '.join(record['corpus'])}, {record['seconds']:.0f} s, plan {base['bits_per_byte']:.3f} bits per byte"
+    axis.set_title(f"{text}, {record['date']}", loc="left", fontsize=10)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+
+
 def _rung_label(rung: Mapping[str, Any]) -> str:
     gain = f"   x {significant(rung['gain']['median'])}" if rung["gain"] else ""
     return f"{significant(rung['bytes_per_s']['median'] / 1e6)}{gain}"
