@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.minutes is not None and not 0 < options.minutes < 1e6:
         raise ConfigError(f"--minutes is {options.minutes:g}; it must be positive, for example --minutes 10")
-    sources = [[spelled(source), _size(source)] for source in expand_paths(options.text)]
+    sources = [_identity(source) for source in expand_paths(options.text)]
     folder = Path(options.out or Path("runs") / _name(options.text[0]))
     earlier = _read_mark(folder)
     if earlier is not None:
@@ -266,8 +266,9 @@ def _print_end(results: dict[str, Any], plan: dict[str, Any], out: Any) -> None:
     print(f"time: asked {duration(results['asked_s'])}, used {duration(results['used_s'])} ({share:.0%})", file=out)
 
 
-def _size(source: Any) -> int | None:
-    return source.stat().st_size if isinstance(source, Path) else None
+def _identity(source: Any) -> list[Any]:
+    """Name and size of a file, to know it again; of a URL its name."""
+    return [spelled(source.absolute()), source.stat().st_size] if isinstance(source, Path) else [source, None]
 
 
 def _name(text: str) -> str:

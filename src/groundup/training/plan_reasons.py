@@ -29,12 +29,12 @@ def _of_text(plan: Plan, corpus: Corpus) -> Iterator[Choice]:
     yield Choice(
         "held out",
         f"{100 * plan.valid_fraction:.1f} %",
-        f"{plan.passes} validation passes over it cost a few per cent of the time, and it is never trained on",
+        f"never trained on; {plan.passes} validation passes over it take {plan.passes * plan.pause_s:.0f} s",
     )
     yield Choice(
         "vocabulary",
         f"{plan.model.vocab_size:,}",
-        f"{plan.bytes_per_token:.2f} bytes a token; more entries would take the time of layers, and be seen too seldom",
+        f"{plan.bytes_per_token:.2f} bytes a token; more entries would be seen too seldom",
     )
 
 
@@ -43,13 +43,12 @@ def _of_model(plan: Plan) -> Iterator[Choice]:
     yield Choice(
         "model",
         f"{model.num_layers} layers, width {model.d_model}, {model.num_heads} heads",
-        f"{counted.total / 1e6:.2f} M parameters: larger ones would see too little text in the time, smaller ones "
-        "would not make use of it",
+        f"{counted.total / 1e6:.2f} M parameters; a larger model would see too little text in the time",
     )
     yield Choice(
         "context",
         f"{model.context_length} tokens",
-        "some paragraphs; longer ones cost attention and teach a small model little"
+        "some paragraphs; more would teach a small model little"
         if model.context_length >= 256
         else "as long as a text of this size leaves windows enough",
     )
@@ -59,7 +58,7 @@ def _of_training(plan: Plan) -> Iterator[Choice]:
     yield Choice(
         "batch",
         f"{plan.batch_size} x {plan.model.context_length} tokens",
-        "many small updates rather than few large ones: some 1,500 of them, fewer in a short run",
+        "many small updates learn more than few large ones, up to some 1,500",
     )
     yield Choice(
         "updates",
@@ -70,7 +69,7 @@ def _of_training(plan: Plan) -> Iterator[Choice]:
     yield Choice(
         "learning rate",
         f"{plan.lr:.2g}, to {plan.min_lr:.1g}",
-        f"by the square root of batch over width; warm-up of {plan.warmup_steps} updates, then a cosine to the end",
+        f"as the root of batch over width; warm-up of {plan.warmup_steps} updates, then a cosine",
     )
     few = "the text is seen too few times to be learned by heart"
     often = "the text is seen often: dropout delays learning it by heart"
