@@ -90,7 +90,7 @@ def test_a_slowed_run_and_one_resumed_from_the_recorded_move(script, tiny_config
     assert end == straight.state.step < 60
     rates = [record["lr"] for record in lines(whole.out)]
     assert rates[-1] == pytest.approx(whole.optimizer.lr / 10), "the schedule comes down to its end"
-    assert max(abs(a - b) for a, b in itertools.pairwise(rates)) < 0.1 * whole.optimizer.lr
+    assert max(abs(a - b) for a, b in itertools.pairwise(rates[5:])) < 0.1 * whole.optimizer.lr
 
     moved = tmp_path / "whole" / "checkpoints" / f"step-{step:08d}"  # a move is saved at once
     again = train(changed(whole, out=str(tmp_path / "again")), resume=str(moved))

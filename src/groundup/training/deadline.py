@@ -7,30 +7,31 @@ that a resumed run goes on as if it had never stopped.
 
 import math
 import time
+from collections import deque
 
-WEIGHT = 0.3  # of the newest look in the mean
+HORIZON = 12
+EARLY = 0.1  # of the time left is a deviation that can be mended later, when it is better known
 
 
 class Deadline:
     """Watches the updates of a run and moves their end, so that all is done at a moment of the monotonic clock.
 
-    Looks every `check_s` seconds at how long the updates since the last look took, pauses for validation and saving
-    apart, and moves the end if it would be missed by more than `tolerance_s`. A machine that halves its speed is
-    noticed some looks later, and what is lost by then is won back over all updates that are left. What an update
-    takes is a mean in which earlier looks count less and less: on a machine with other work no two looks are alike.
+    Looks every `check_s` seconds at how long updates take now, pauses for validation and saving apart, and moves the
+    end if it would be missed by more than `tolerance_s`. What the updates of the next seconds will take is the mean
+    over as many seconds up to now, HORIZON looks at most: on a machine with other work no two looks are alike, and
+    each move costs a checkpoint. A machine that halves its speed is noticed little by little, near the end at once.
 
     Args:
         at: When the last update, validation pass and checkpoint must be over, on `time.monotonic`.
         check_s: Seconds between two looks.
-        tolerance_s: Deviations below this are left alone: no two measurements are the same.
+        tolerance_s: Deviations below this, or below a share EARLY of the time left, are left alone.
         pause_s: Guess for a validation pass with its checkpoint, until one was timed.
     """
 
     def __init__(self, at: float, *, check_s: float, tolerance_s: float, pause_s: float = 0.0) -> None:
         self.at = at
         self._check_s, self._tolerance_s, self._pause_s = check_s, tolerance_s, pause_s
-        self._seen: tuple[int, float, float] | None = None  # at the last look: step, time, pauses up to then
-        self._update_s: float | None = None
+        self._looks: deque[tuple[int, float]] = deque()  # step, and seconds without pauses up to then
 
     def new_end(self, step: int, end: int, *, pause_every: int, paused_s: float, longest_pause_s: float | None) -> int:
         """The last step for a run that has just done `step` and was to end with `end`; mostly that.
@@ -39,22 +40,25 @@ class Deadline:
         `pause_every` steps, and `longest_pause_s` the longest of these pauses, if there was one.
         """
         now = time.monotonic()
-        if self._seen is None:  # the first update warms up caches and allocators: no measure
-            self._seen = (step, now, paused_s)
-        since, then, paused_before_s = self._seen
-        if now - then < self._check_s or step == since or step >= end:
+        busy_s = now - paused_s
+        if not self._looks:  # the first update warms up caches and allocators: no measure
+            self._looks.append((step, busy_s))
+        last_step, last_busy_s = self._looks[-1]
+        if busy_s - last_busy_s < self._check_s or step == last_step or step >= end:
             return end
-        update_s = max(1e-9, (now - then - (paused_s - paused_before_s)) / (step - since))
-        self._update_s = update_s if self._update_s is None else self._update_s + WEIGHT * (update_s - self._update_s)
-        self._seen = (step, now, paused_s)
+        self._looks.append((step, busy_s))
+        horizon_s = min(HORIZON * self._check_s, max(2 * self._check_s, self.at - now))
+        while len(self._looks) > 2 and busy_s - self._looks[1][1] >= horizon_s:
+            self._looks.popleft()
+        first_step, first_busy_s = self._looks[0]
         return end_in_time(
             step,
             end,
-            update_s=self._update_s,
+            update_s=max(1e-9, (busy_s - first_busy_s) / (step - first_step)),
             pause_s=self._pause_s if longest_pause_s is None else longest_pause_s,
             pause_every=pause_every,
             seconds_left=self.at - now,
-            tolerance_s=self._tolerance_s,
+            tolerance_s=max(self._tolerance_s, EARLY * (self.at - now)),
         )
 
 
