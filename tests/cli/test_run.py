@@ -1,5 +1,6 @@
 """`groundup run` on a tiny text with a machine that is not measured: the whole path, a stop on it, and bad input."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import pytest
 from groundup.checkpoint import find_checkpoint, load_run
 from groundup.cli import run
 from groundup.cli.main import main
-from groundup.training import loop, measure
+from groundup.training import loop, measure, planner
 from groundup.training.planner import Machine
 from groundup.training.step_cost import TYPICAL, StepCost
 
@@ -23,8 +24,17 @@ def mine(text, tmp_path):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    """A slow machine, so that the smallest model and few updates are planned; the clock is not asked to keep time."""
+    """The same plan each time, for a slow machine and so for a small model; the clock is not asked to keep time."""
+
+    plan_once = planner.plan_run
+
+    def same_plan(corpus, machine, *, seconds, spent_s):
+        corpus = dataclasses.replace(corpus, read_bytes_per_s=1e6, encode_bytes_per_s=1e6)
+        return plan_once(corpus, machine, seconds=seconds, spent_s=1.0)
+
     cost = StepCost(tuple((20 * TYPICAL).tolist()))
+    monkeypatch.setattr(planner, "plan_run", same_plan)
+    monkeypatch.setattr(planner, "paid_by_measure", lambda plan, *_, **__: dataclasses.replace(plan, steps=24))
     monkeypatch.setattr(measure, "measure_machine", lambda seconds: Machine(cost, 0.05, 1 << 33))
     monkeypatch.setattr(measure, "measure_update", lambda model, batch_size, seconds: 0.2)
     monkeypatch.setattr(run, "LOOKS", 1e-9)  # never look after the end: the number of updates is that of the plan
