@@ -69,7 +69,7 @@ def _of_training(plan: Plan) -> Iterator[Choice]:
     yield Choice(
         "learning rate",
         f"{plan.lr:.2g}, to {plan.min_lr:.1g}",
-        f"as the root of batch over width; warm-up of {plan.warmup_steps} updates, then a cosine",
+        f"lower for wider models; warm-up of {plan.warmup_steps} updates, then a cosine",
     )
     few = "the text is seen too few times to be learned by heart"
     often = "the text is seen often: dropout delays learning it by heart"

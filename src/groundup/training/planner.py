@@ -146,12 +146,12 @@ def paid_by_measure(plan: Plan, update_s: float, *, spent_s: float, law: LossLaw
 
 
 def learning_rate(d_model: int, tokens_per_update: int) -> float:
-    """The peak rate: lower for wider models, higher for larger batches, by the square root of both.
+    """The peak rate: lower for wider models, higher for batches of more than 2,048 tokens, by the square root of both.
 
     >>> round(learning_rate(192, 2048), 6), round(learning_rate(512, 2048), 6), round(learning_rate(96, 1024), 6)
-    (0.004, 0.002449, 0.004)
+    (0.004, 0.002449, 0.005657)
     """
-    return min(1e-2, 4e-3 * math.sqrt(192 / d_model) * math.sqrt(tokens_per_update / 2048))
+    return min(1e-2, 4e-3 * math.sqrt(192 / d_model) * math.sqrt(max(1.0, tokens_per_update / 2048)))
 
 
 def depth(d_model: int) -> int:
