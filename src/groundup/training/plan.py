@@ -11,6 +11,7 @@ from groundup.device import choose_device
 from groundup.kernels.registry import choose
 from groundup.model.transformer import TransformerLM
 from groundup.tokenizer.bpe import Tokenizer
+from groundup.training.loss import choose_loss
 from groundup.training.products import fast_products
 from groundup.training.resolve import make_optimizer, resolve
 
@@ -38,16 +39,20 @@ def time_of_update(config: RunConfig, *, measure_s: float, warm_up: int = WARM_U
     device = choose_device(config.training.device)
     with torch.random.fork_rng(), fast_products(device, wanted=config.training.kernels == "auto"):
         torch.manual_seed(0)
-        ops = choose(device, torch.float32, config.training.kernels)
-        model = TransformerLM(config.model, ops=ops).to(device)
+        settings = config.training
+        ops = choose(device, torch.float32, settings.kernels)
+        model = TransformerLM(config.model, ops=ops, checkpoint_activations=settings.checkpoint_activations).to(device)
         optimizer = make_optimizer(config, model)
-        shape = (config.training.batch_size, config.model.context_length)
+        loss_of = choose_loss(
+            model, optimizer, torch.float32, kernels=settings.kernels, as_one_function=settings.as_one_function
+        )
+        shape = (settings.batch_size, config.model.context_length)
         ids = torch.randint(config.model.vocab_size, shape, device=device)
         times: list[float] = []
         begin = time.monotonic()
         while len(times) < warm_up + 2 or time.monotonic() - begin < measure_s:
             start = time.monotonic()
-            loss = ops.linear_cross_entropy(model.hidden(ids), model.lm_head.weight, ids)
+            loss = loss_of(ids, ids)
             loss.backward()
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)

@@ -11,11 +11,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from groundup.config import ModelConfig
+from groundup.config import ModelConfig, RunConfig, TrainingConfig
 from groundup.data.excerpt import Corpus
 from groundup.errors import ConfigError
-from groundup.model.accounting import num_parameters, training_memory
+from groundup.model.accounting import num_parameters
 from groundup.training.loss_law import FITTED, LossLaw
+from groundup.training.memory import peak_memory
 from groundup.training.step_cost import StepCost
 
 WIDTHS = (64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024)
@@ -203,7 +204,9 @@ def _candidates(corpus: Corpus, machine: Machine, seconds: float, spent_s: float
         tokens = train_bytes / bytes_per_token
         context = next((length for length in CONTEXTS if tokens >= 16 * length), CONTEXTS[-1])
         model = dataclasses.replace(shape, vocab_size=vocab_size, context_length=context)
-        needed = training_memory(model, batch_size=max(1, 32_768 // context)).total_bytes
+        largest = TrainingConfig(batch_size=max(1, 32_768 // context))
+        peak = peak_memory(RunConfig(model=model, training=largest))
+        needed = peak.total_bytes - peak.runtime_bytes  # this process has loaded torch
         if needed <= MEMORY_SHARE * machine.memory_bytes or width == WIDTHS[0]:
             plan = _Draft(corpus, machine, seconds, spent_s, valid_fraction, bytes_per_token).plan(model)
             yield _with_prediction(plan, law)
