@@ -12,6 +12,7 @@
 
 #include "attention.hpp"
 #include "bf16.hpp"
+#include "decode.hpp"
 
 namespace groundup::kernels {
 
@@ -223,6 +224,7 @@ struct Kernels {
     Both<Scale> scale;
     Both<CausalAttention> causal_attention;
     Both<CausalAttentionBackward> causal_attention_backward;
+    void (*decode)(const Decode&);
 };
 
 // What this processor can run, the best first; "portable" is always the last.
