@@ -62,7 +62,7 @@ def generate_ids(
     forbidden: Sequence[int] = (),
     ends: Callable[[int, int], bool] | None = None,
     use_cache: bool = True,
-    kernels: Literal["auto", "reference"] = "auto",
+    kernels: Literal["auto", "reference"] = "reference",
     weights: WeightType = "float32",
 ) -> Iterator[Token]:
     """The ids written after each prompt, as they come: one for each row still going, then the next.

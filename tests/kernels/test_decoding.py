@@ -1,0 +1,63 @@
+"""Packed weights, and which models the native decoder takes."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from groundup.config import ModelConfig
+from groundup.kernels.decoding import PANEL, Decoder, decoder_of, pack, refusal
+from groundup.model.ops import mixed
+from groundup.model.transformer import TransformerLM
+
+CONFIG = ModelConfig(vocab_size=50, context_length=16, d_model=24, num_layers=1, num_heads=2, d_ff=20)
+
+
+def unpacked(panels):
+    """(outputs, inputs), with the rows that fill up the last panel."""
+    return panels.transpose(1, 2).reshape(-1, panels.shape[1]).float()
+
+
+@pytest.mark.parametrize("outputs", [1, 31, 32, 33, 70])
+def test_panels_hold_the_matrix_and_end_in_zeros(outputs):
+    matrix = torch.randn(outputs, 5)
+    panels, scales = pack(matrix, "float32")
+    assert scales is None and panels.shape == (-(-outputs // PANEL), 5, PANEL)
+    assert torch.equal(unpacked(panels)[:outputs], matrix) and not unpacked(panels)[outputs:].any()
+    assert torch.equal(unpacked(pack(matrix, "bf16")[0])[:outputs], matrix.bfloat16().float())
+
+
+def test_int8_is_off_by_half_a_scale_at_most():
+    matrix = torch.randn(70, 9) * torch.logspace(-6, 6, 70)[:, None]
+    matrix[3] = 0
+    panels, scales = pack(matrix, "int8")
+    assert scales is not None
+    scales = scales.flatten()[:70, None]
+    torch.testing.assert_close(scales[:, 0], matrix.abs().amax(1).div(127).where(matrix.any(1), 1.0))
+    assert ((unpacked(panels)[:70] * scales - matrix).abs() <= 0.5001 * scales).all()
+
+
+@pytest.mark.parametrize("field", ["norm", "positions", "ffn", "qk_norm"])
+def test_variants_are_refused(field):
+    other = {"norm": "post", "positions": "none", "ffn": "silu", "qk_norm": True}[field]
+    model = TransformerLM(dataclasses.replace(CONFIG, **{field: other}))
+    assert refusal(model) == f"{field} is {other}"
+    with pytest.raises(ValueError, match=field):
+        Decoder(model)
+
+
+def test_other_models_and_products_are_refused():
+    assert refusal(TransformerLM(CONFIG)) is None
+    assert refusal(torch.nn.Linear(2, 2)) == "the model is a Linear"
+    assert refusal(TransformerLM(CONFIG).bfloat16()) == "its weights are not float32 on the CPU"
+    assert refusal(TransformerLM(CONFIG, ops=mixed(torch.bfloat16))) == "its products are not float32"
+
+
+def test_weights_are_packed_once_until_they_change():
+    model = TransformerLM(CONFIG)
+    first = decoder_of(model)
+    assert decoder_of(model) is first
+    with torch.no_grad():
+        model.layers[0].ln1.weight.mul_(2)
+    changed = decoder_of(model)
+    assert changed is not first and decoder_of(model, "int8") is not changed
