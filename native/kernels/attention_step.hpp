@@ -18,6 +18,12 @@ inline Floats load_or_lowest(const float* p, Part at) {
     return load(row, Whole{0});
 }
 
+inline float largest_of(const float* p, std::size_t size) {
+    return largest(fold(size, Floats::all(-__builtin_inff()),
+                        [&](auto at, Floats so_far) { return max(load_or_lowest(p, at), so_far); },
+                        [](Floats a, Floats b) { return max(a, b); }));
+}
+
 struct Turn {
     const float* cos;  // (d_head / 2)
     const float* sin;
@@ -76,8 +82,7 @@ inline void gather(const DecoderShape& shape, Turn turn, std::size_t position, s
     float* const out = gathered + kv_head * group * d_head;
     for (std::size_t i = 0; i < group; ++i) {
         float* const row = scores + i * scores_stride;
-        float most = row[0];
-        for (std::size_t t = 1; t < visible; ++t) most = row[t] > most ? row[t] : most;
+        const float most = largest_of(row, visible);
         const float total = sum_over(visible, [&](auto at, Floats so_far) {
             const Floats e = exp(load_or_lowest(row, at) - Floats::all(most));
             store(row, at, e);

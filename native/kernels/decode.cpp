@@ -44,7 +44,7 @@ struct EntriesOfRow {
     std::size_t count;
 };
 
-// An entry whose next id is to be chosen: the last one of its row's window.
+// An entry whose logits are needed: the last one of its row's window, or any where rows are read only.
 struct Wanted {
     std::size_t row;
     std::size_t entry;
@@ -85,11 +85,12 @@ public:
           gate_stride_(in_panels(shape_.d_ff)), logits_stride_(in_panels(shape_.vocab_size)),
           x_(max_entries_ * shape_.d_model), qkv_(max_entries_ * qkv_stride_),
           gathered_(max_entries_ * shape_.d_model), gate_(max_entries_ * gate_stride_),
-          logits_(a.num_rows * logits_stride_), entries_(max_entries_), of_row_(a.num_rows), wanted_(a.num_rows) {
+          logits_(reads_only() ? 0 : a.num_rows * logits_stride_), entries_(max_entries_), of_row_(a.num_rows),
+          wanted_(max_entries_) {
         plan();
     }
 
-    // What each thread does until all rows are written.
+    // What each thread does until all rows are written, or the passes are used up.
     void work(Team& team, const Workspace& own) {
         while (!__atomic_load_n(&finished_, __ATOMIC_ACQUIRE)) {
             for (std::size_t layer = 0; layer < decoder_.num_layers; ++layer) pass_layer(layer, team, own);
@@ -98,25 +99,28 @@ public:
                     [&] { return Left{own.normed, shape_.d_model}; },
                     [&](std::size_t column, std::size_t columns) {
                         for (std::size_t i = 0; i < num_wanted_; ++i) {
-                            float* const to = logits_.data() + i * logits_stride_ + column;
+                            float* const to = logits_of(i) + column;
                             const float* const out = own.out + i * kPair;
                             for_each_vector(columns, [&](auto at) { store(to, at, load(out, at)); });
                         }
                     });
             team.phase(a_.num_rows, [&](std::size_t i) {
-                if (i < num_wanted_) write_next(i, own);
+                if (!reads_only() && i < num_wanted_) write_next(i, own);
             });
             team.phase(1, [&](std::size_t) { plan(); });
         }
     }
 
 private:
+    bool reads_only() const { return a_.logits != nullptr; }
+
     // Which positions the next pass computes, and their embeddings.
     void plan() {
         num_entries_ = num_wanted_ = 0;
-        for (std::size_t r = 0; r < a_.num_rows; ++r) {
+        for (std::size_t r = 0; r < a_.num_rows && num_passes_ < a_.max_passes; ++r) {
             DecodedRow& row = a_.rows[r];
-            const std::size_t missing = row.steps == 0 ? 0 : row.num_ids - row.start - row.cached;
+            const bool done = row.steps == 0 && !reads_only();
+            const std::size_t missing = done ? 0 : row.num_ids - row.start - row.cached;
             const std::size_t room = max_entries_ - num_entries_;
             const std::size_t count = missing < room ? missing : room;
             of_row_[r] = {num_entries_, count};
@@ -126,9 +130,10 @@ private:
                 __builtin_memcpy(x_.data() + num_entries_ * shape_.d_model,
                                  decoder_.embedding + static_cast<std::size_t>(id) * shape_.d_model,
                                  shape_.d_model * sizeof(float));
+                if (reads_only() || i + 1 == missing) wanted_[num_wanted_++] = {r, num_entries_};
             }
-            if (count > 0 && count == missing) wanted_[num_wanted_++] = {r, num_entries_ - 1};
         }
+        ++num_passes_;
         __atomic_store_n(&finished_, num_entries_ == 0, __ATOMIC_RELEASE);
     }
 
@@ -240,12 +245,19 @@ private:
         return {decoder_.cos + position * half, decoder_.sin + position * half};
     }
 
+    // Where the logits of the i-th wanted entry lie.
+    float* logits_of(std::size_t i) const {
+        if (!reads_only()) return logits_.data() + i * logits_stride_;
+        const std::size_t position = entries_[wanted_[i].entry].position;
+        return a_.logits + (wanted_[i].row * a_.max_length + position) * shape_.vocab_size;
+    }
+
     // Chooses the next id of the i-th wanted entry, from its logits.
     void write_next(std::size_t i, const Workspace& own) {
         DecodedRow& row = a_.rows[wanted_[i].row];
-        const float* const logits = logits_.data() + i * logits_stride_;
+        const float* const logits = logits_of(i);
         const std::size_t vocab_size = shape_.vocab_size;
-        const float most = largest_of(logits);
+        const float most = largest_of(logits, vocab_size);
         const float sum = exponentiate(logits, most, 1, nullptr);
         if (!(sum == sum)) {  // some logit is NaN or infinite
             __atomic_store_n(a_.finite, false, __ATOMIC_RELAXED);
@@ -254,14 +266,14 @@ private:
         }
         float* const allowed = own.logits;
         __builtin_memcpy(allowed, logits, vocab_size * sizeof(float));
-        for (std::size_t f = 0; f < a_.num_forbidden; ++f) allowed[a_.forbidden[f]] = -__builtin_inff();
         penalize_repetition(allowed, row.ids + row.start, row.num_ids - row.start, a_.options.repetition_penalty,
                             own.seen);
+        for (std::size_t f = 0; f < a_.num_forbidden; ++f) allowed[a_.forbidden[f]] = -__builtin_inff();
         std::size_t id;
         if (a_.options.greedy) {
             id = most_likely(allowed, vocab_size);
         } else {
-            exponentiate(allowed, largest_of(allowed), 1 / a_.options.temperature, own.weights);
+            exponentiate(allowed, largest_of(allowed, vocab_size), 1 / a_.options.temperature, own.weights);
             id = draw(allowed, own.weights, vocab_size, a_.options, *row.uniform++, own.order);
         }
         *row.logprobs++ = static_cast<double>(logits[id] - most) - log(static_cast<double>(sum));
@@ -275,12 +287,6 @@ private:
         if (row.num_ids - row.start <= shape_.context_length) return;
         row.start += shape_.context_length - shape_.context_length / 2;
         row.cached = 0;
-    }
-
-    float largest_of(const float* logits) const {
-        return largest(fold(shape_.vocab_size, Floats::all(-__builtin_inff()),
-                            [&](auto at, Floats so_far) { return max(load_or_lowest(logits, at), so_far); },
-                            [](Floats a, Floats b) { return max(a, b); }));
     }
 
     // The sum of e^((logits - most) * factor), each kept in `to` unless that is null.
@@ -310,6 +316,7 @@ private:
     Array<Wanted> wanted_;
     std::size_t num_entries_ = 0;
     std::size_t num_wanted_ = 0;
+    std::size_t num_passes_ = 0;  // planned
     bool finished_ = false;
 };
 

@@ -53,10 +53,11 @@ struct Decoder {
     const float* sin;
 };
 
-// A sequence that is being written. `visible` and `cached` start at 0; all the rest is the caller's.
+// A sequence that is being written, or read. All but `cached`, which begins at 0, is the caller's; a call moves what is
+// not const on.
 struct DecodedRow {
     std::int64_t* ids;      // known so far, with room for `steps` more
-    std::size_t num_ids;    // at least 1
+    std::size_t num_ids;    // more than start + cached
     std::size_t start;      // where the window that the model sees begins: generation/window.py
     std::size_t cached;     // positions of that window whose keys and values are kept
     std::size_t steps;      // ids still to be written; 0 once end_id was
@@ -67,12 +68,16 @@ struct DecodedRow {
 // Writes up to `steps` ids to each row: the twin is generation/engine.py. No row depends on another, nor on the
 // number of threads, to the last bit. A row's prompt is read kMaxEntries positions at a time, so memory does not grow
 // with it. Work for an id: every weight once, shared by the rows, and 2 positions d_model for attention.
+//
+// Where `logits` is not null, rows are read only: it gets those of all their positions from `cached` on.
 struct Decode {
     const Decoder& decoder;
     DecodedRow* rows;
     std::size_t num_rows;
-    float* cache;           // num_rows * cache_size(shape, num_layers, max_length) values, kept between calls
+    float* cache;            // num_rows * cache_size(shape, num_layers, max_length) values, kept between calls
     std::size_t max_length;  // positions to a row; at least what a window of its holds
+    std::size_t max_passes;  // returns after so many, whatever is left: the next call goes on from there
+    float* logits;           // (num_rows, max_length, vocab_size)
     std::int64_t end_id;     // -1: none
     const std::int64_t* forbidden;  // ids never written
     std::size_t num_forbidden;
@@ -82,14 +87,15 @@ struct Decode {
 };
 
 // The keys of each layer and head in panels of kPanel positions, then the values in panels of kPanel components.
-constexpr std::size_t in_panels(std::size_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
-constexpr std::size_t keys_size(const DecoderShape& shape, std::size_t max_length) {
+// Internal linkage, as all that kernels share: see vec.hpp.
+static constexpr std::size_t in_panels(std::size_t size) { return (size + kPanel - 1) / kPanel * kPanel; }
+static constexpr std::size_t keys_size(const DecoderShape& shape, std::size_t max_length) {
     return in_panels(max_length) * shape.d_head;
 }
-constexpr std::size_t values_size(const DecoderShape& shape, std::size_t max_length) {
+static constexpr std::size_t values_size(const DecoderShape& shape, std::size_t max_length) {
     return max_length * in_panels(shape.d_head);
 }
-constexpr std::size_t cache_size(const DecoderShape& shape, std::size_t num_layers, std::size_t max_length) {
+static constexpr std::size_t cache_size(const DecoderShape& shape, std::size_t num_layers, std::size_t max_length) {
     return num_layers * shape.kv_heads * (keys_size(shape, max_length) + values_size(shape, max_length));
 }
 

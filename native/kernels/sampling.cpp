@@ -1,6 +1,7 @@
 #include "sampling.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace groundup::kernels {
@@ -47,12 +48,14 @@ void keep_top_p(const float* logits, float* weights, std::size_t vocab_size, con
 
 }  // namespace
 
-void penalize_repetition(float* logits, const std::int64_t* visible, std::size_t num_visible, float penalty,
+void penalize_repetition(float* logits, const std::int64_t* visible, std::size_t num_visible, double penalty,
                          float* seen) {
     if (penalty == 1) return;
+    constexpr double kMost = std::numeric_limits<float>::max();
     for (std::size_t i = 0; i < num_visible; ++i) seen[i] = logits[visible[i]];
     for (std::size_t i = 0; i < num_visible; ++i) {
-        logits[visible[i]] = seen[i] > 0 ? seen[i] / penalty : seen[i] * penalty;
+        const double logit = seen[i] > 0 ? seen[i] / penalty : seen[i] * penalty;
+        logits[visible[i]] = static_cast<float>(std::clamp(logit, -kMost, kMost));
     }
 }
 

@@ -15,11 +15,12 @@ struct SamplingOptions {
     std::size_t top_k;  // 0: off
     double top_p;       // 1: off
     double top_p_tolerance;
-    float repetition_penalty;  // 1: off
+    double repetition_penalty;  // 1: off
 };
 
-// Makes the ids of `visible` less likely, each once however often it occurs. `seen` has room for num_visible.
-void penalize_repetition(float* logits, const std::int64_t* visible, std::size_t num_visible, float penalty,
+// Makes the ids of `visible` less likely, each once however often it occurs; finite logits stay finite. `seen` has room
+// for num_visible.
+void penalize_repetition(float* logits, const std::int64_t* visible, std::size_t num_visible, double penalty,
                          float* seen);
 
 // The first id of the largest logit.

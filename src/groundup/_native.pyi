@@ -345,13 +345,15 @@ class Decoder:
     ) -> None: ...
 
     # rows: addresses of ids, uniform numbers and log-probabilities; num_ids, start, cached and steps of DecodedRow.
-    # Returns num_ids, start and cached of each afterwards, and whether all logits were finite.
+    # Returns the latter four of each afterwards, and whether all logits were finite. Steps are left where the passes
+    # did not reach.
     def decode(
         self,
         rows: Sequence[tuple[int, int, int, int, int, int, int]],
         cache: int,
         *,
         max_length: int,
+        max_passes: int,
         end_id: int,
         forbidden: int,
         num_forbidden: int,
@@ -362,7 +364,10 @@ class Decoder:
         top_p_tolerance: float,
         repetition_penalty: float,
         num_threads: int,
-    ) -> tuple[list[tuple[int, int, int]], bool]: ...
+    ) -> tuple[list[tuple[int, int, int, int]], bool]: ...
+
+    # The logits (length, vocab_size) after each of `length` ids; `cache` is that of a row of so many positions.
+    def logits(self, ids: int, cache: int, logits: int, *, length: int, num_threads: int) -> None: ...
 
 # Values in the cache of one row.
 def decoder_cache_size(*, num_layers: int, kv_heads: int, d_head: int, max_length: int) -> int: ...

@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from groundup.config import ModelConfig
+from groundup.errors import ConfigError
+from groundup.kernels import decoding
 from groundup.kernels.decoding import PANEL, Decoder, decoder_of, pack, refusal
 from groundup.model.ops import mixed
 from groundup.model.transformer import TransformerLM
@@ -42,7 +44,7 @@ def test_variants_are_refused(field):
     other = {"norm": "post", "positions": "none", "ffn": "silu", "qk_norm": True}[field]
     model = TransformerLM(dataclasses.replace(CONFIG, **{field: other}))
     assert refusal(model) == f"{field} is {other}"
-    with pytest.raises(ValueError, match=field):
+    with pytest.raises(ConfigError, match=field):
         Decoder(model)
 
 
@@ -51,6 +53,37 @@ def test_other_models_and_products_are_refused():
     assert refusal(torch.nn.Linear(2, 2)) == "the model is a Linear"
     assert refusal(TransformerLM(CONFIG).bfloat16()) == "its weights are not float32 on the CPU"
     assert refusal(TransformerLM(CONFIG, ops=mixed(torch.bfloat16))) == "its products are not float32"
+
+
+def test_what_native_code_would_pass_over_is_refused():
+    with_hook = TransformerLM(CONFIG)
+    with_hook.layers[0].attn.register_forward_hook(lambda *_: None)
+    assert refusal(with_hook) == "the model has hooks, which native code would not call"
+    exchanged = TransformerLM(CONFIG)
+    exchanged.lm_head = torch.nn.Linear(24, 50)
+    assert refusal(exchanged) == "a part of the model is a Linear"
+    with torch.inference_mode():
+        frozen = TransformerLM(CONFIG)
+    assert str(refusal(frozen)).startswith("its weights were made in inference mode")
+
+
+def test_logits_are_the_models():
+    torch.manual_seed(0)
+    model = TransformerLM(CONFIG)
+    ids = torch.randint(50, (2, 3, 16))
+    with torch.no_grad():
+        # 1e-5: float32 sums in another order, on logits of size 1
+        torch.testing.assert_close(Decoder(model).logits(ids), model(ids), atol=1e-5, rtol=0)
+        torch.testing.assert_close(Decoder(model).logits(ids[0, 0, :3]), model(ids[0, 0, :3]), atol=1e-5, rtol=0)
+
+
+def test_large_weights_make_short_calls(monkeypatch):
+    assert Decoder(TransformerLM(CONFIG)).passes == 32
+    monkeypatch.setattr(decoding, "_CALL_BYTES", 100_000)
+    narrow, wide = (Decoder(TransformerLM(CONFIG), weights).passes for weights in ("int8", "float32"))
+    assert 1 < wide < narrow < 32
+    monkeypatch.setattr(decoding, "_CALL_BYTES", 1)
+    assert Decoder(TransformerLM(CONFIG)).passes == 1
 
 
 def test_weights_are_packed_once_until_they_change():

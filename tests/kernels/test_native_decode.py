@@ -91,6 +91,10 @@ class Model:
             norm_eps=1e-5,
         )
 
+    def cache(self, num_rows: int) -> Array:
+        size = {"num_layers": len(self.layers), "kv_heads": self.kv_heads, "d_head": self.d_head}
+        return np.zeros(num_rows * _native.decoder_cache_size(**size, max_length=CONTEXT), dtype=np.float32)
+
     def logits(self, window):
         """Of the id after `window`, in float64."""
         norm = lambda x, w: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * w  # noqa: E731
@@ -117,8 +121,11 @@ class Model:
         return np.stack([even * cos - odd * sin, even * sin + odd * cos], axis=-1).reshape(x.shape)
 
 
-def write(model, prompts, steps, *, num_threads=2, calls=1, uniform=None, **options):
-    """[(ids, logprobs)] that `calls` calls of `steps` steps write after each prompt, and whether all was finite."""
+def write(model, prompts, steps, *, num_threads=2, max_passes=10_000, uniform=None, **options):
+    """[(ids, logprobs)] that are written after each prompt in up to `steps` steps, and whether all was finite.
+
+    Calls until nothing is left, which of few passes needs many calls.
+    """
     options = {
         "end_id": -1,
         "forbidden": 0,
@@ -131,24 +138,26 @@ def write(model, prompts, steps, *, num_threads=2, calls=1, uniform=None, **opti
         "repetition_penalty": 1.0,
     } | options
     native = model.native()
-    size = {"num_layers": len(model.layers), "kv_heads": model.kv_heads, "d_head": model.d_head}
-    cache = np.zeros(len(prompts) * _native.decoder_cache_size(**size, max_length=CONTEXT), dtype=np.float32)
-    ids = [np.array([*prompt, *[0] * (calls * steps)], dtype=np.int64) for prompt in prompts]
-    logprobs = [np.zeros(calls * steps) for _ in prompts]
-    states = [(len(prompt), 0, 0) for prompt in prompts]
-    for call in range(calls):
-        written = [state[0] - len(prompt) for state, prompt in zip(states, prompts, strict=True)]
+    cache = model.cache(len(prompts))
+    ids = [np.array([*prompt, *[0] * steps], dtype=np.int64) for prompt in prompts]
+    logprobs = [np.zeros(steps) for _ in prompts]
+    states, finite = [(len(prompt), 0, 0, steps) for prompt in prompts], True
+    while finite and any(left for *_, left in states):
         rows = [
             (
                 address(ids[row]),
-                0 if uniform is None else address(uniform[row]) + 8 * written[row],
-                address(logprobs[row]) + 8 * written[row],
-                *states[row],
-                steps if written[row] == call * steps else 0,
+                0 if uniform is None else address(uniform[row]) + 8 * (num_ids - len(prompts[row])),
+                address(logprobs[row]) + 8 * (num_ids - len(prompts[row])),
+                num_ids,
+                start,
+                cached,
+                left,
             )
-            for row in range(len(prompts))
+            for row, (num_ids, start, cached, left) in enumerate(states)
         ]
-        states, finite = native.decode(rows, address(cache), max_length=CONTEXT, num_threads=num_threads, **options)
+        states, finite = native.decode(
+            rows, address(cache), max_length=CONTEXT, max_passes=max_passes, num_threads=num_threads, **options
+        )
     ends = [state[0] for state in states]
     texts = [
         (one[len(prompt) : end].tolist(), log[: end - len(prompt)].tolist())
@@ -200,19 +209,38 @@ def test_narrow_weights_stay_near(variant, shape, weights, tolerance):
 @pytest.mark.parametrize("weights", ["float32", "bf16", "int8"])
 def test_rows_threads_and_calls_change_no_bit(variant, weights):
     model = Model(SHAPES[1], weights)
-    prompts = prompts_of(model, [1, 2, 3, CONTEXT, 7, 5, 4, 1, 9, 2])
-    together, _ = write(model, prompts, steps=30)
-    assert together == [write(model, [prompt], steps=30)[0][0] for prompt in prompts]
-    assert together == write(model, prompts, steps=30, num_threads=1)[0]
-    assert together == write(model, prompts, steps=30, num_threads=7)[0]
-    assert together == write(model, prompts, steps=10, calls=3)[0]
+    prompts = prompts_of(model, [1, 2, CONTEXT, 7, 5, 4, 9])
+    together, _ = write(model, prompts, steps=20)
+    assert together == [write(model, [prompt], steps=20)[0][0] for prompt in prompts]
+    assert together == write(model, prompts, steps=20, num_threads=1)[0]
+    assert together == write(model, prompts, steps=20, num_threads=7)[0]
+    for max_passes in (1, 3):
+        assert together == write(model, prompts, steps=20, max_passes=max_passes)[0]
 
 
 def test_more_rows_than_a_pass_reads_positions(variant):
     model = Model(SHAPES[4])
     prompts = prompts_of(model, [1 + row % CONTEXT for row in range(70)])
     together, _ = write(model, prompts, steps=3)
-    assert together == [write(model, [prompt], steps=3)[0][0] for prompt in prompts]
+    for row in (0, 23, 40, 69):
+        assert together[row] == write(model, [prompts[row]], steps=3)[0][0]
+
+
+# More positions than a pass takes, in windows that end in the middle of a panel of keys.
+@pytest.mark.parametrize("weights", ["float32", "bf16", "int8"])
+def test_logits_are_those_that_ids_are_chosen_from(variant, weights):
+    model = Model(SHAPES[1], weights)
+    native, cache, (ids,) = model.native(), model.cache(1), prompts_of(model, [CONTEXT])
+    array, logits = np.array(ids, dtype=np.int64), np.full((CONTEXT, model.vocab_size), np.nan, dtype=np.float32)
+    native.logits(address(array), address(cache), address(logits), length=CONTEXT, num_threads=2)
+    for position in (0, 5, CONTEXT - 1):
+        prompt = ids[: position + 1]
+        tolerance = {"float32": 1e-4, "bf16": 0.2, "int8": 0.4}[weights]
+        np.testing.assert_allclose(logits[position], model.logits(prompt), atol=tolerance, rtol=0)
+        ((written, logprobs),) = write(model, [prompt], steps=1)[0]
+        exact = logits[position].astype(np.float64)
+        assert written == [int(exact.argmax())]
+        assert logprobs[0] == pytest.approx(-np.log(np.exp(exact - exact.max()).sum()), abs=1e-5)
 
 
 def test_the_end_token_ends_its_row_alone(variant):
@@ -262,8 +290,47 @@ def test_logits_that_are_not_finite_are_told(variant, odd):
 
 def test_ids_beyond_the_vocabulary_are_refused():
     model = Model(SHAPES[0])
-    with pytest.raises(IndexError, match="64"):
+    with pytest.raises(IndexError, match="id 64 "):
         write(model, [[64]], steps=1)
+    with pytest.raises(IndexError, match="id -1 "):
+        forbidden = np.array([3, -1])
+        write(model, [[1]], steps=1, forbidden=address(forbidden), num_forbidden=2)
+
+
+def one_call(model, num_ids, start, cached, steps, max_passes=99):
+    """The counts of a row of zeros after one call."""
+    ids, logprobs = np.zeros(num_ids + steps, dtype=np.int64), np.zeros(steps)
+    row = (address(ids), 0, address(logprobs), num_ids, start, cached, steps)
+    options = {"greedy": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0, "top_p_tolerance": 0.0, "end_id": -1}
+    options |= {"repetition_penalty": 1.0, "forbidden": 0, "num_forbidden": 0, "num_threads": 2}
+    cache = model.cache(1)
+    options |= {"max_length": CONTEXT, "max_passes": max_passes}
+    (after,), _ = model.native().decode([row], address(cache), **options)
+    return after
+
+
+@pytest.mark.parametrize(("num_ids", "start", "cached"), [(3, 3, 0), (3, 0, 3), (3, 1, 2), (CONTEXT + 1, 0, 0)])
+def test_counts_that_lead_out_of_the_arrays_are_refused(num_ids, start, cached):
+    with pytest.raises(ValueError, match=f"a row of {num_ids} ids begins at {start} with {cached} kept"):
+        one_call(Model(SHAPES[0]), num_ids, start, cached, steps=1)
+
+
+def test_a_call_ends_when_its_passes_are_used_up(variant):
+    model = Model(SHAPES[0])
+    assert one_call(model, 5, 0, 0, steps=9, max_passes=2) == (7, 0, 6, 7)
+    assert one_call(model, CONTEXT, 0, 0, steps=9, max_passes=1) == (CONTEXT + 1, CONTEXT // 2, 0, 8)
+    assert one_call(model, 5, 0, 0, steps=9) == (14, 0, 13, 0)
+
+
+# Numbers that float32 does not hold, or that make NaN of a forbidden id's -infinity.
+@pytest.mark.parametrize(
+    "options", [{"temperature": 1e30}, {"repetition_penalty": 1e300}, {"repetition_penalty": 1e-300}]
+)
+def test_extreme_options_choose_an_id_that_is_allowed(variant, options):
+    model = Model(SHAPES[0])
+    forbidden = np.arange(1, 64)
+    options |= {"forbidden": address(forbidden), "num_forbidden": 63, "uniform": [np.linspace(0, 0.999, 8)]}
+    assert write(model, [[1, 2]], steps=8, top_k=5, top_p=0.9, **options)[0][0][0] == [0] * 8
 
 
 def test_unknown_weights_are_refused():

@@ -9,24 +9,37 @@ import dataclasses
 import math
 import weakref
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn import ModuleList
 
 from groundup import _native
+from groundup.errors import ConfigError
 from groundup.kernels.arrays import address
 from groundup.model import ops
-from groundup.model.layers import SwiGLU
+from groundup.model.attention import CausalSelfAttention
+from groundup.model.layers import Embedding, Linear, RMSNorm, SwiGLU
+from groundup.model.rope import RotaryEmbedding
 from groundup.model.transformer import Block, TransformerLM
 
 WeightType = Literal["float32", "bf16", "int8"]
+WEIGHT_TYPES: tuple[WeightType, ...] = get_args(WeightType)
 
 # Outputs that lie side by side in a packed matrix: native/kernels/decode.hpp.
 PANEL = 32
 
 _DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
+
+
+# Weights that one native call reads, about: some hundredths of a second. Between calls Python looks for Ctrl-C, and
+# text is shown.
+_CALL_BYTES, _MOST_PASSES = 2**28, 32
+
+# What a model of the standard shape is made of.
+_PARTS = (TransformerLM, ModuleList, Block, CausalSelfAttention, SwiGLU, Linear, Embedding, RMSNorm, RotaryEmbedding)
 
 
 def refusal(model: object) -> str | None:
@@ -37,8 +50,15 @@ def refusal(model: object) -> str | None:
     for name, value in (("norm", "pre"), ("positions", "rope"), ("ffn", "swiglu"), ("qk_norm", False)):
         if getattr(config, name) != value:
             return f"{name} is {getattr(config, name)}"
+    for part in model.modules():
+        if type(part) not in _PARTS:
+            return f"a part of the model is a {type(part).__name__}"
+        if part._forward_hooks or part._forward_pre_hooks:
+            return "the model has hooks, which native code would not call"
     if any(weight.device.type != "cpu" or weight.dtype != torch.float32 for weight in model.parameters()):
         return "its weights are not float32 on the CPU"
+    if any(weight.is_inference() for weight in model.parameters()):
+        return "its weights were made in inference mode, where changes are not counted"
     return None if model.ops.linear is ops.linear else "its products are not float32"
 
 
@@ -57,12 +77,15 @@ class Choice:
 class Decoder:
     """The weights of a model as the native decoder reads them; embedding and norms stay the model's own.
 
-    Raises ValueError for a model that `refusal` speaks of.
+    Attributes:
+        passes: Over the weights, that one native call should make at most.
+
+    Raises ConfigError for a model that `refusal` speaks of.
     """
 
     def __init__(self, model: TransformerLM, weights: WeightType = "float32") -> None:
         if (reason := refusal(model)) is not None:
-            raise ValueError(f"the native decoder does not take this model: {reason}")
+            raise ConfigError(f"the native decoder, which reads {weights} weights, does not take this model: {reason}")
         config = model.config
         self.weights: WeightType = weights
         self.config = config
@@ -97,6 +120,35 @@ class Decoder:
             context_length=config.context_length,
             norm_eps=config.norm_eps,
         )
+        num_bytes = sum(kept.numel() * kept.element_size() for kept in self._kept)
+        self.passes = min(max(_CALL_BYTES // num_bytes, 1), _MOST_PASSES)
+
+    def logits(self, ids: Int[Tensor, "... seq"]) -> Float[Tensor, "... seq vocab"]:
+        """As model(ids), with the decoder's weights: what rounding them costs can be measured.
+
+        Ids as the model takes them: within the vocabulary, and no more than the context holds.
+        """
+        length, rows = ids.shape[-1], ids.reshape(-1, ids.shape[-1]).contiguous()
+        logits = torch.empty(*rows.shape, self.config.vocab_size)
+        cache = self.new_cache(1, length)
+        for row, out in zip(rows, logits, strict=True):
+            self.native.logits(
+                address(row, (length,), torch.int64),
+                address(cache, cache.shape, torch.float32),
+                address(out, out.shape, torch.float32),
+                length=length,
+                num_threads=torch.get_num_threads(),
+            )
+        return logits.view(*ids.shape, -1)
+
+    def new_cache(self, num_rows: int, max_length: int) -> Float[Tensor, " values"]:
+        """Room for the keys and values of rows of up to `max_length` positions."""
+        config = self.config
+        size = _native.decoder_cache_size(
+            num_layers=config.num_layers, kv_heads=config.kv_heads, d_head=config.d_head, max_length=max_length
+        )
+        # Zeros: panels are multiplied as a whole, and what nobody wrote may be slow (subnormal) or odd (NaN).
+        return torch.zeros(num_rows * size)
 
     def _pack(self, *matrices: Tensor) -> tuple[int, int]:
         """Addresses of the packed values and of their scales, 0 if they have none; several: panels in turn."""
@@ -123,11 +175,12 @@ def pack(
     """
     outputs, inputs = matrix.shape
     num_panels = math.ceil(outputs / PANEL)
-    padded = torch.nn.functional.pad(matrix, (0, 0, 0, num_panels * PANEL - outputs))
+    padded = matrix.new_zeros(num_panels * PANEL, inputs)
+    padded[:outputs] = matrix
     scales = None
     if weights == "int8":
         largest = padded.abs().amax(dim=1)
-        scales = torch.where(largest > 0, largest / 127, 1.0)
+        scales = torch.where(largest == 0, 1.0, largest / 127)  # NaN where a weight is: the logits will tell
         padded = (padded / scales[:, None]).round()
         scales = scales.view(num_panels, PANEL)
     panels = padded.to(_DTYPES[weights]).view(num_panels, PANEL, inputs)
@@ -136,12 +189,13 @@ def pack(
 
 @dataclasses.dataclass
 class _Row:
-    """One text: the ids known so far are ids[:num_ids]; `start` and `cached` are the decoder's own counts."""
+    """One text: the ids known so far are ids[:num_ids]; the other counts are those of decode.hpp, DecodedRow."""
 
     ids: Tensor
     num_ids: int
     start: int
     cached: int = 0
+    steps: int = 0
 
 
 class Texts:
@@ -168,7 +222,7 @@ class Texts:
         forbidden: Sequence[int],
         choice: Choice,
     ) -> None:
-        self._decoder, self._choice, config = decoder, choice, decoder.config
+        self._decoder, self._choice = decoder, choice
         self._end_id = -1 if end_id is None else end_id
         self._forbidden = torch.tensor(list(forbidden), dtype=torch.int64)
         self._rows = []
@@ -176,15 +230,8 @@ class Texts:
             ids = torch.zeros(len(prompt) + max_tokens, dtype=torch.int64)
             ids[: len(prompt)] = torch.tensor(prompt)
             self._rows.append(_Row(ids, len(prompt), start))
-        self._max_length = min(max(len(row.ids) for row in self._rows), config.context_length)
-        size = _native.decoder_cache_size(
-            num_layers=config.num_layers,
-            kv_heads=config.kv_heads,
-            d_head=config.d_head,
-            max_length=self._max_length,
-        )
-        # Zeros: what lies beyond a text is multiplied too, by 0 where it counts, and 0 times NaN is NaN.
-        self._cache = torch.zeros(len(prompts) * size)
+        self._max_length = min(max(len(row.ids) for row in self._rows), decoder.config.context_length)
+        self._cache = decoder.new_cache(len(self._rows), self._max_length)
 
     def write(
         self, steps: int, uniform: dict[int, Float[Tensor, " steps"]]
@@ -194,25 +241,40 @@ class Texts:
         `uniform` are the random numbers that choose; where the choice is greedy they are not looked at.
         Raises FloatingPointError if logits are not finite.
         """
+        begins = [row.num_ids for row in self._rows]
         logprobs = {name: torch.zeros(steps, dtype=torch.float64) for name in uniform}
-        rows = []
-        for name, row in enumerate(self._rows):
-            writes = name in uniform
-            rows.append(
-                (
-                    address(row.ids, row.ids.shape, torch.int64),
-                    address(uniform[name], (steps,), torch.float64) if writes and not self._choice.greedy else 0,
-                    address(logprobs[name], (steps,), torch.float64) if writes else 0,
-                    row.num_ids,
-                    row.start,
-                    row.cached,
-                    min(steps, len(row.ids) - row.num_ids) if writes else 0,
+        for name in uniform:
+            row = self._rows[name]
+            row.steps = min(steps, len(row.ids) - row.num_ids)
+        while any(row.steps for row in self._rows):
+            rows = []
+            for name, (row, begin) in enumerate(zip(self._rows, begins, strict=True)):
+                places = slice(row.num_ids - begin, row.num_ids - begin + row.steps)
+                rows.append(
+                    (
+                        address(row.ids, row.ids.shape, torch.int64),
+                        _address_of(uniform[name][places]) if row.steps and not self._choice.greedy else 0,
+                        _address_of(logprobs[name][places]) if row.steps else 0,
+                        row.num_ids,
+                        row.start,
+                        row.cached,
+                        row.steps,
+                    )
                 )
-            )
+            self._advance(rows)
+        return {
+            name: (row.ids[begin : row.num_ids].tolist(), logprobs[name][: row.num_ids - begin].tolist())
+            for name, (row, begin) in enumerate(zip(self._rows, begins, strict=True))
+            if name in uniform
+        }
+
+    def _advance(self, rows: list[tuple[int, int, int, int, int, int, int]]) -> None:
+        """One native call."""
         after, finite = self._decoder.native.decode(
             rows,
             address(self._cache, self._cache.shape, torch.float32),
             max_length=self._max_length,
+            max_passes=self._decoder.passes,
             end_id=self._end_id,
             forbidden=address(self._forbidden, self._forbidden.shape, torch.int64),
             num_forbidden=len(self._forbidden),
@@ -221,13 +283,12 @@ class Texts:
         )
         if not finite:
             raise FloatingPointError("the logits are not finite")
-        written = {}
-        for name, (row, (num_ids, start, cached)) in enumerate(zip(self._rows, after, strict=True)):
-            if name in uniform:
-                ids = row.ids[row.num_ids : num_ids].tolist()
-                written[name] = (ids, logprobs[name][: len(ids)].tolist())
-            row.num_ids, row.start, row.cached = num_ids, start, cached
-        return written
+        for row, counts in zip(self._rows, after, strict=True):
+            row.num_ids, row.start, row.cached, row.steps = counts
+
+
+def _address_of(numbers: Float[Tensor, " count"]) -> int:
+    return address(numbers, numbers.shape, torch.float64)
 
 
 _decoders: weakref.WeakKeyDictionary[TransformerLM, tuple[object, Decoder]] = weakref.WeakKeyDictionary()
