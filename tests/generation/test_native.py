@@ -1,6 +1,5 @@
 """Text from the native decoder is the reference's: greedy and drawn, over context ends, in batches, with stops."""
 
-import functools
 import logging
 
 import pytest
@@ -8,20 +7,18 @@ import torch
 
 from groundup import _native
 from groundup.config import ModelConfig
-from groundup.errors import CheckpointError
-from groundup.generation import engine, native
+from groundup.errors import CheckpointError, ConfigError
+from groundup.generation import native
+from groundup.generation.engine import complete_ids, generate_ids
 from groundup.generation.sampling import SamplingConfig
 from groundup.model.transformer import TransformerLM
 
-complete_ids = functools.partial(engine.complete_ids, kernels="auto")
-generate_ids = functools.partial(engine.generate_ids, kernels="auto")
-
-GREEDY = SamplingConfig(max_tokens=64, temperature=0.0)
+GREEDY = SamplingConfig(max_tokens=20, temperature=0.0)
 DRAWN = [
-    SamplingConfig(max_tokens=64, seed=3),
-    SamplingConfig(max_tokens=64, temperature=0.8, top_k=20),
-    SamplingConfig(max_tokens=64, temperature=1.3, top_p=0.9, repetition_penalty=1.2),
-    SamplingConfig(max_tokens=64, temperature=0.01, top_k=5, top_p=0.5),
+    SamplingConfig(max_tokens=20, seed=3),
+    SamplingConfig(max_tokens=20, temperature=0.8, top_k=20),
+    SamplingConfig(max_tokens=20, temperature=1.3, top_p=0.9, repetition_penalty=1.2),
+    SamplingConfig(max_tokens=20, temperature=0.01, top_k=5, top_p=0.5),
 ]
 # Grouped heads, one head, a tied matrix, an odd inner width, heads that are no multiple of a vector.
 SHAPES = [
@@ -30,7 +27,7 @@ SHAPES = [
     {"d_model": 40, "num_kv_heads": 1, "d_ff": 131},
     {"d_model": 128, "num_layers": 3, "context_length": 100},
 ]
-PROMPTS = [[3], [1, 2, 3, 4, 5], list(range(40)), list(range(100))]
+PROMPTS = [[3], list(range(25)), list(range(40)), list(range(100))]  # up to the context, through it, beyond it
 
 
 def model_of(seed=0, **shape):
@@ -44,23 +41,20 @@ def model_of(seed=0, **shape):
     return model
 
 
-@pytest.fixture(params=["portable", "avx2", "avx512", "avx512_bf16"])
-def variant(request):
-    if request.param not in _native.kernel_variants():
-        pytest.skip(f"this processor has no {request.param}")
-    _native.use_kernel_variant(request.param)
-    yield request.param
+@pytest.fixture
+def use_variant():
+    yield _native.use_kernel_variant
     _native.use_kernel_variant(_native.kernel_variants()[0])
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_greedy_ids_are_the_references(variant, shape):
-    for seed in range(3):
-        model = model_of(seed, **shape)
-        ours = complete_ids(model, PROMPTS, GREEDY)
-        reference = complete_ids(model, PROMPTS, GREEDY, kernels="reference")
-        for one, other in zip(ours, reference, strict=True):
-            assert one.ids == other.ids and len(one.ids) == 64
+def test_greedy_ids_are_the_references(shape, use_variant):
+    model = model_of(**shape)
+    reference = complete_ids(model, PROMPTS, GREEDY, kernels="reference")
+    for variant in _native.kernel_variants():
+        use_variant(variant)
+        for one, other in zip(complete_ids(model, PROMPTS, GREEDY), reference, strict=True):
+            assert one.ids == other.ids and len(one.ids) == 20
             assert one.logprobs == pytest.approx(other.logprobs, abs=2e-5)  # float32 logits of size 3
 
 
@@ -125,17 +119,33 @@ def test_trained_weights_are_seen():
     assert after != before and after[0].ids == complete_ids(model, [[1]], GREEDY, kernels="reference")[0].ids
 
 
-def test_a_model_that_it_does_not_take_is_left_to_the_reference(caplog):
+def test_a_model_that_it_does_not_take_is_left_to_the_reference(caplog, monkeypatch):
+    monkeypatch.setattr(native, "_told", set())
     model = model_of(norm="post")
     with caplog.at_level(logging.INFO, logger=native.__name__):
-        ours = complete_ids(model, [[1]], GREEDY)
+        ours = [complete_ids(model, [[1]], GREEDY) for _ in range(2)]
     assert [record.getMessage() for record in caplog.records] == ["generation: reference (norm is post)"]
-    assert ours == complete_ids(model, [[1]], GREEDY, kernels="reference")
+    assert ours == [complete_ids(model, [[1]], GREEDY, kernels="reference")] * 2
 
 
-def test_logits_that_are_not_finite_are_an_error():
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"kernels": "reference"}, "kernels is reference"),
+        ({"use_cache": False}, "there is no cache"),
+        ({"shape": {"norm": "post"}}, "norm is post"),
+    ],
+)
+def test_narrow_weights_that_nobody_would_read_are_an_error(options, reason):
+    model = model_of(**options.pop("shape", {}))
+    with pytest.raises(ConfigError, match=f"weights is int8.*{reason}"):
+        complete_ids(model, [[1]], GREEDY, weights="int8", **options)
+
+
+@pytest.mark.parametrize("weights", ["float32", "bf16", "int8"])
+def test_logits_that_are_not_finite_are_an_error(weights):
     model = model_of()
     with torch.no_grad():
         model.lm_head.weight[5, 5] = torch.nan
     with pytest.raises(CheckpointError, match="not finite"):
-        complete_ids(model, [[1]], GREEDY)
+        complete_ids(model, [[1]], GREEDY, weights=weights)

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from groundup.errors import CheckpointError, DataError
-from groundup.generation.native import NOT_FINITE, NativeWriter, native_decoder
+from groundup.generation.native import NOT_FINITE, Kernels, NativeWriter, choose_decoder
 from groundup.generation.rows import LanguageModel, Rows
 from groundup.generation.sampling import SamplingConfig, choose, log_probabilities, row_generator
 from groundup.kernels.decoding import WeightType
@@ -62,7 +62,7 @@ def generate_ids(
     forbidden: Sequence[int] = (),
     ends: Callable[[int, int], bool] | None = None,
     use_cache: bool = True,
-    kernels: Literal["auto", "reference"] = "reference",
+    kernels: Kernels = "auto",
     weights: WeightType = "float32",
 ) -> Iterator[Token]:
     """The ids written after each prompt, as they come: one for each row still going, then the next.
@@ -77,18 +77,19 @@ def generate_ids(
         forbidden: Ids never drawn.
         ends: Called with (row, id) for each new id but the end token; True ends the row.
         use_cache: Keep keys and values, or run the model over all ids at each step.
-        kernels: "auto" lets native code write where it takes the model, with a cache; "reference" never does.
-            Greedy text is the same, and so is drawn text unless a random number falls within 1e-6 of a border.
+        kernels: "auto" lets native code write where it takes the model and there is a cache; "reference" never
+            does. Greedy text is the same, and so is drawn text unless a random number falls within 1e-6 of a border.
         weights: As what native code reads the weights: in bf16 or int8 it is faster, and the text another.
 
-    Raises DataError for a prompt that the model cannot read.
+    Raises DataError for a prompt that the model cannot read, ConfigError for weights that nobody would read.
     """
+    decoder = choose_decoder(model, kernels, weights, use_cache=use_cache)
     vocab_size = model.config.vocab_size
     prompts = [_readable(prompt, end_id, vocab_size) for prompt in prompts]
     streams = [row_generator(config.seed, sample) for sample in samples or [0] * len(prompts)]
     if not prompts or config.max_tokens == 0:
         return iter(())
-    if use_cache and kernels == "auto" and (decoder := native_decoder(model, weights)) is not None:
+    if decoder is not None:
         writer = NativeWriter(decoder, prompts, config, streams, end_id=end_id, forbidden=forbidden)
     else:
         rows = Rows(model, prompts, max_tokens=config.max_tokens, use_cache=use_cache)

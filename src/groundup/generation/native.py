@@ -1,20 +1,22 @@
-"""Ids from the native decoder, handed out step by step as engine.py's loop wants them.
+"""Ids from the native decoder, handed out step by step as engine.py's loop wants them; and who gets one.
 
 A call writes many ids to every row; what a row wrote beyond its end, which only the caller knows, is dropped.
-The weights are kernels/decoding.py's.
+Weights and memory are kernels/decoding.py's.
 """
 
 import logging
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
-from groundup.errors import CheckpointError
+from groundup.errors import CheckpointError, ConfigError
 from groundup.generation.rows import LanguageModel
 from groundup.generation.sampling import TOP_P_TOLERANCE, SamplingConfig
 from groundup.generation.window import window_start
-from groundup.kernels.decoding import Choice, Decoder, Texts, WeightType, decoder_of, refusal
+from groundup.kernels.decoding import WEIGHT_TYPES, Choice, Decoder, Texts, WeightType, decoder_of, refusal
 
 log = logging.getLogger(__name__)
 
@@ -22,17 +24,32 @@ NOT_FINITE = (
     "the model's logits are not finite: its training diverged or its weights are damaged; use an earlier checkpoint"
 )
 
-# Ids of the first call, and of a later one at most: the first come soon, a row that ends wastes less than it
-# wrote, and a call's own cost, some ten microseconds, is spread.
-FIRST_STEPS, MOST_STEPS = 4, 32
+# Hotter makes no difference to float32 logits, but would make 0 of 1 / temperature.
+MOST_TEMPERATURE = 1e30
+
+Kernels = Literal["auto", "reference"]
+
+_told: set[str] = set()  # reasons that were logged
 
 
-def native_decoder(model: LanguageModel, weights: WeightType) -> Decoder | None:
-    """The native decoder of `model`; None, and one logged line, where it has none."""
-    if (reason := refusal(model)) is not None:
+def choose_decoder(model: LanguageModel, kernels: Kernels, weights: WeightType, *, use_cache: bool) -> Decoder | None:
+    """The decoder that writes for `model`; None, and one logged line for each reason, where the reference has to.
+
+    Raises ConfigError for values that do not exist, and where weights other than float32 are asked for and no
+    native decoder would read them.
+    """
+    for name, value, allowed in (("kernels", kernels, get_args(Kernels)), ("weights", weights, WEIGHT_TYPES)):
+        if value not in allowed:
+            raise ConfigError(f"{name} is {value!r}; use {', '.join(allowed[:-1])} or {allowed[-1]}")
+    reason = "kernels is reference" if kernels == "reference" else refusal(model) if use_cache else "there is no cache"
+    if reason is None:
+        return decoder_of(model, weights)  # pyright: ignore[reportArgumentType] refusal() knows the type
+    if weights != "float32":
+        raise ConfigError(f"weights is {weights}, which only native code reads, and {reason}; use float32")
+    if use_cache and kernels == "auto" and reason not in _told:
+        _told.add(reason)
         log.info("generation: reference (%s)", reason)
-        return None
-    return decoder_of(model, weights)  # pyright: ignore[reportArgumentType] refusal() knows the type
+    return None
 
 
 class NativeWriter:
@@ -48,7 +65,7 @@ class NativeWriter:
         end_id: int | None,
         forbidden: Sequence[int],
     ) -> None:
-        self._greedy, self._streams = config.is_greedy, streams
+        self._greedy, self._streams, self._most_steps = config.is_greedy, streams, decoder.passes
         self._texts = Texts(
             decoder,
             prompts,
@@ -58,7 +75,7 @@ class NativeWriter:
             forbidden=forbidden,
             choice=Choice(
                 greedy=config.is_greedy,
-                temperature=float(config.temperature),
+                temperature=min(float(config.temperature), MOST_TEMPERATURE),
                 top_k=config.top_k,
                 top_p=float(config.top_p),
                 top_p_tolerance=TOP_P_TOLERANCE,
@@ -83,8 +100,8 @@ class NativeWriter:
         self._names = [self._names[place] for place in places]
 
     def _write(self) -> None:
-        """Have the decoder write to each row, twice as much as the last time."""
-        self._steps = min(max(FIRST_STEPS, 2 * self._steps), MOST_STEPS, self._left)
+        """Have the decoder write to each row, about as much as one call should."""
+        self._steps = min(self._most_steps, self._left)
         self._left -= self._steps
         self._taken = 0
         try:
@@ -92,9 +109,8 @@ class NativeWriter:
         except FloatingPointError:
             raise CheckpointError(NOT_FINITE) from None
 
-    def _uniform(self, name: int) -> Tensor:
+    def _uniform(self, name: int) -> Float[Tensor, " steps"]:
         """The numbers that sampling.draw would take from the row's stream, one a step."""
         if self._greedy:
-            return torch.empty(0, dtype=torch.float64)
-        stream = self._streams[name]
-        return torch.cat([torch.rand(1, generator=stream, dtype=torch.float64) for _ in range(self._steps)])
+            return torch.zeros(self._steps, dtype=torch.float64)
+        return torch.rand(self._steps, generator=self._streams[name], dtype=torch.float64)
