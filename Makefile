@@ -62,6 +62,7 @@ bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv o
 	$(BIN)/python benchmarks/train.py
 	$(BIN)/python benchmarks/train.py --sweep context batch width
 	$(BIN)/python benchmarks/race.py
+	$(BIN)/python benchmarks/generate.py
 
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,53 @@
+"""Writing text as all sides are measured: greedy ids after prompts, with weights from one file.
+
+A worker says how to build its model and how that writes; timing and checking are the same for all. Runs in the
+environments of all peers, so: numpy and the standard library only.
+"""
+
+import resource
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from protocol import serve
+
+# (prompts, number of ids to write) -> the ids written after each prompt.
+Write = Callable[[Sequence[Sequence[int]], int], list[list[int]]]
+Weights = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The model that all build; embedding and head are two matrices, no layer has a bias."""
+
+    vocab_size: int
+    context_length: int
+    d_model: int
+    d_ff: int
+    num_layers: int
+    num_heads: int
+
+    @property
+    def d_head(self) -> int:
+        return self.d_model // self.num_heads
+
+
+def serve_writing(build: Callable[[Shape, Weights, str, int], Write], versions: dict[str, str]) -> None:
+    """Answer `set_up` and `write` with what `build(shape, weights, way, threads)` makes."""
+    writers: list[Write] = []
+
+    def set_up(shape: dict[str, int], weights_path: str, way: str, threads: int) -> dict[str, Any]:
+        with np.load(weights_path) as weights:
+            writers.append(build(Shape(**shape), dict(weights), way, threads))
+        return {"versions": versions}
+
+    def write(prompts: list[list[int]], num_tokens: int) -> dict[str, Any]:
+        start = time.perf_counter()
+        ids = writers[-1](prompts, num_tokens)
+        seconds = time.perf_counter() - start
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        return {"ids": ids, "seconds": seconds, "peak_memory_bytes": peak}
+
+    serve({"set_up": set_up, "write": write})
