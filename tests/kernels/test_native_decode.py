@@ -1,5 +1,8 @@
 """The native decoder without torch, against a model of a few lines in float64."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 from kernels.arrays import Array, address, as_values
@@ -331,6 +334,17 @@ def test_extreme_options_choose_an_id_that_is_allowed(variant, options):
     forbidden = np.arange(1, 64)
     options |= {"forbidden": address(forbidden), "num_forbidden": 63, "uniform": [np.linspace(0, 0.999, 8)]}
     assert write(model, [[1, 2]], steps=8, top_k=5, top_p=0.9, **options)[0][0][0] == [0] * 8
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_child_writes_too():
+    model = Model(SHAPES[0])
+    expected = write(model, [[1, 2]], steps=5)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(0 if write(model, [[1, 2]], steps=5) == expected else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_unknown_weights_are_refused():
