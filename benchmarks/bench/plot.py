@@ -113,7 +113,7 @@ def plot_ladder(record: Mapping[str, Any], path: Path) -> None:
 
 def plot_neighbours(record: Mapping[str, Any], path: Path) -> None:
     """Write a result of planner.py as a PNG: for each choice its values, by how much their loss is off the plan's."""
-    pyplot = _pyplot()
+    pyplot = pyplot_to_file()
     base, *others = record["runs"]
     figure, axis = pyplot.subplots(figsize=(8, 1.4 + 0.3 * len(others)), layout="constrained")
     names = [f"{run['choice']} {run['value']}" for run in others]

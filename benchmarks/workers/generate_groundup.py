@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import torch
-from generation import Shape, Weights, Write, serve_writing
+from writing import Shape, Weights, Write, serve_writing
 
 import groundup
 from groundup.checkpoint import load_state_dict

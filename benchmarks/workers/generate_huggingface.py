@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 import transformers
-from generation import Shape, Weights, Write, serve_writing
 from transformers import LlamaConfig, LlamaForCausalLM
+from writing import Shape, Weights, Write, serve_writing
 
 NAMES = {
     "attn.q_proj": "self_attn.q_proj",

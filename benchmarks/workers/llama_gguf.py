@@ -6,9 +6,9 @@ neighbouring components together, as our RoPE does.
 
 from pathlib import Path
 
-from generation import Shape, Weights
 from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType, TokenType
 from gguf.quants import quantize
+from writing import Shape, Weights
 
 NAMES = {
     "attn.q_proj": "attn_q",

@@ -399,7 +399,7 @@ def test_the_summary_of_a_run_that_diverged(finished_run, monkeypatch, capsys):
 
     figures = {"tokens": 1, "seconds": 1.0, "valid_loss": "nan", "perplexity": "inf", "bits_per_byte": "nan"}
     figures |= {"peak_memory_bytes": 1_234_000_000}
-    monkeypatch.setattr(results, "write_samples", lambda run, prompts: [])
+    monkeypatch.setattr(results, "write_samples", lambda run, prompts, max_tokens: [])
     monkeypatch.setattr(results, "run_figures", lambda run: figures)
     results.finish_run(load_run(finished_run), prompts=[""])
     out = capsys.readouterr().out

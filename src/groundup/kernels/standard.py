@@ -2,7 +2,6 @@
 
 import torch
 from torch import nn
-from torch.nn.modules import module as torch_module
 
 from groundup.config import ModelConfig
 from groundup.model.attention import CausalSelfAttention
@@ -51,12 +50,12 @@ def why_not_standard_shape(config: ModelConfig) -> str:
 
 
 def has_hooks(model: nn.Module) -> bool:
-    """Whether somebody watches a module or the gradient of a parameter: the one function would not call them."""
+    """Whether somebody watches a module or the gradient of a parameter: the one function would not call them.
+
+    Those that torch has for all modules of a process are not seen.
+    """
     of_modules = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-    of_all_modules = (f"_global{name}" for name in of_modules)
     of_parameters = ("_backward_hooks", "_post_accumulate_grad_hooks")
-    return (
-        any(getattr(torch_module, name) for name in of_all_modules)
-        or any(getattr(module, name) for module in model.modules() for name in of_modules)
-        or any(getattr(parameter, name) for parameter in model.parameters() for name in of_parameters)
+    return any(getattr(module, name) for module in model.modules() for name in of_modules) or any(
+        getattr(parameter, name) for parameter in model.parameters() for name in of_parameters
     )
