@@ -27,6 +27,13 @@ struct Left {
     std::size_t stride;  // from row to row
 };
 
+// Brings a row of a panel near; beyond the end of a matrix it does nothing.
+template <class Weight>
+[[gnu::always_inline]] inline void fetch(const Weight* p) {
+    __builtin_prefetch(p);
+    if constexpr (kPanel * sizeof(Weight) > 64) __builtin_prefetch(p + 64 / sizeof(Weight));
+}
+
 template <class Weight>
 struct Panels {
     const Weight* p;
@@ -39,18 +46,33 @@ struct Panels {
     }
 };
 
-// kVectors vectors, the first of them at `column`, of each of kPanels panels.
+// Inputs that are multiplied at a time where rows need several rounds: so many of a panel stay in the nearest cache
+// for all of them, with as many values of each row.
+constexpr std::size_t kBlock = 256;
+
+// Which inputs are multiplied, and whether those of the next block are fetched on the way.
+struct Steps {
+    std::size_t begin;
+    std::size_t end;
+    bool fetch;
+};
+
+// kVectors vectors, the first of them at `column`, of each of kPanels panels. Sums of earlier steps lie in `out`.
 template <std::size_t kRows, std::size_t kPanels, std::size_t kVectors, class Weight>
-[[gnu::always_inline]] inline void multiply_some(Left left, const Panels<Weight>& right, std::size_t column,
-                                                 float* out, std::size_t out_stride) {
+[[gnu::always_inline]] inline void multiply_some(Left left, const Panels<Weight>& right, Steps steps,
+                                                 std::size_t column, float* out, std::size_t out_stride) {
     constexpr std::size_t kWidth = Floats::kWidth;
+    const auto place = [&](std::size_t v) { return Whole{v / kVectors * kPanel + column + v % kVectors * kWidth}; };
     Floats sums[kRows][kPanels * kVectors];
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < kRows; ++i) {
 #pragma GCC unroll 8
-        for (std::size_t v = 0; v < kPanels * kVectors; ++v) sums[i][v] = Floats::all(0);
+        for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
+            sums[i][v] = steps.begin == 0 ? Floats::all(0) : load(out + i * out_stride, place(v));
+        }
     }
-    for (std::size_t step = 0; step < right.steps; ++step) {
+    for (std::size_t step = steps.begin; step < steps.end; ++step) {
+        if (steps.fetch) fetch(right.p + (step + kBlock) * kPanel);
 #pragma GCC unroll 8
         for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
             const Weight* const values = right.p + v / kVectors * right.stride + step * kPanel;
@@ -61,30 +83,31 @@ template <std::size_t kRows, std::size_t kPanels, std::size_t kVectors, class We
             }
         }
     }
+    const bool scaled = right.scales != nullptr && steps.end == right.steps;
 #pragma GCC unroll 8
     for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
-        const Whole at{v / kVectors * kPanel + column + v % kVectors * kWidth};
 #pragma GCC unroll 8
         for (std::size_t i = 0; i < kRows; ++i) {
-            const Floats sum = right.scales == nullptr ? sums[i][v] : sums[i][v] * load(right.scales, at);
-            store(out + i * out_stride, at, sum);
+            const Floats sum = scaled ? sums[i][v] * load(right.scales, place(v)) : sums[i][v];
+            store(out + i * out_stride, place(v), sum);
         }
     }
 }
 
 template <std::size_t kRows, class Weight>
-inline void multiply_panel(Left left, const Panels<Weight>& right, float* out, std::size_t out_stride) {
+inline void multiply_panel(Left left, const Panels<Weight>& right, Steps steps, float* out, std::size_t out_stride) {
     constexpr std::size_t kVectors = vectors_for(kRows);
     for (std::size_t column = 0; column < kPanel; column += kVectors * Floats::kWidth) {
-        multiply_some<kRows, 1, kVectors>(left, right, column, out, out_stride);
+        multiply_some<kRows, 1, kVectors>(left, right, steps, column, out, out_stride);
+        steps.fetch = false;
     }
 }
 
 template <std::size_t kRows, class Weight>
-inline void multiply_last_rows(std::size_t rows, Left left, const Panels<Weight>& right, float* out,
+inline void multiply_last_rows(std::size_t rows, Left left, const Panels<Weight>& right, Steps steps, float* out,
                                std::size_t out_stride) {
-    if (rows == kRows) return multiply_panel<kRows>(left, right, out, out_stride);
-    if constexpr (kRows > 1) multiply_last_rows<kRows - 1>(rows, left, right, out, out_stride);
+    if (rows == kRows) return multiply_panel<kRows>(left, right, steps, out, out_stride);
+    if constexpr (kRows > 1) multiply_last_rows<kRows - 1>(rows, left, right, steps, out, out_stride);
 }
 
 // Whole panels of the product of `rows` rows with the first num_panels of `right`.
@@ -94,15 +117,21 @@ inline void multiply(Left left, std::size_t rows, const Panels<Weight>& right, s
     std::size_t panel = 0;
     if (rows == 1 && kPanelVectors <= 4) {
         for (; panel + 2 <= num_panels; panel += 2) {
-            multiply_some<1, 2, kPanelVectors>(left, right.from(panel), 0, out + panel * kPanel, out_stride);
+            multiply_some<1, 2, kPanelVectors>(left, right.from(panel), {0, right.steps, false}, 0,
+                                               out + panel * kPanel, out_stride);
         }
     }
+    const std::size_t per_block = rows * kPanelVectors <= kMaxSums ? right.steps : kBlock;
     for (; panel < num_panels; ++panel) {
         const Panels<Weight> one = right.from(panel);
-        for (std::size_t row = 0; row < rows; row += kMaxRows) {
-            const std::size_t some = rows - row < kMaxRows ? rows - row : kMaxRows;
-            multiply_last_rows<kMaxRows>(some, Left{left.p + row * left.stride, left.stride}, one,
-                                         out + row * out_stride + panel * kPanel, out_stride);
+        for (std::size_t begin = 0; begin < right.steps; begin += per_block) {
+            const std::size_t end = right.steps - begin < per_block ? right.steps : begin + per_block;
+            for (std::size_t row = 0; row < rows; row += kMaxRows) {
+                const std::size_t some = rows - row < kMaxRows ? rows - row : kMaxRows;
+                multiply_last_rows<kMaxRows>(some, Left{left.p + row * left.stride, left.stride}, one,
+                                             {begin, end, row == 0 && per_block == kBlock},
+                                             out + row * out_stride + panel * kPanel, out_stride);
+            }
         }
     }
 }

@@ -12,8 +12,15 @@ from groundup import _native
 PANEL = 32
 CONTEXT = 24
 THETA = 100.0
-# (d_model, heads, kv_heads, d_ff, vocab_size): groups of heads, odd widths, sizes around panels.
-SHAPES = [(32, 4, 4, 32, 64), (48, 6, 2, 45, 33), (40, 2, 1, 7, 129), (64, 1, 1, 65, 31), (12, 2, 2, 3, 5)]
+# (d_model, heads, kv_heads, d_ff, vocab_size): groups of heads, odd widths, sizes around panels and blocks of inputs.
+SHAPES = [
+    (32, 4, 4, 32, 64),
+    (48, 6, 2, 45, 33),
+    (40, 2, 1, 7, 129),
+    (64, 1, 1, 65, 31),
+    (12, 2, 2, 3, 5),
+    (24, 6, 2, 530, 70),
+]
 
 
 class Model:
@@ -211,7 +218,7 @@ def test_narrow_weights_stay_near(variant, shape, weights, tolerance):
 
 @pytest.mark.parametrize("weights", ["float32", "bf16", "int8"])
 def test_rows_threads_and_calls_change_no_bit(variant, weights):
-    model = Model(SHAPES[1], weights)
+    model = Model(SHAPES[5], weights)
     prompts = prompts_of(model, [1, 2, CONTEXT, 7, 5, 4, 9])
     together, _ = write(model, prompts, steps=20)
     assert together == [write(model, [prompt], steps=20)[0][0] for prompt in prompts]
