@@ -69,7 +69,7 @@ def test_values_and_gradients_are_those_of_the_reference(
     # attends to hardly more than one key the two nearly cancel, and the rounding of O is what is left.
     rounding = torch.finfo(dtype).eps / 2 * float((exact * grad_of(exact)).norm())
     reach = float(qkv.double().norm(dim=-1).max()) / d_head**0.5
-    tolerance = 1e-5 if dtype == FLOAT32 else 0.01
+    tolerance = 2e-5 if dtype == FLOAT32 else 0.01
     for ours, theirs in zip(gradient.split(heads, dim=2), exact_gradient.split(heads, dim=2), strict=True):
         assert float((ours.double() - theirs).norm()) < tolerance * float(theirs.norm()) + rounding * reach
 
