@@ -111,6 +111,41 @@ def plot_ladder(record: Mapping[str, Any], path: Path) -> None:
     pyplot.close(figure)
 
 
+def plot_steps(record: Mapping[str, Any], path: Path) -> None:
+    """Write a result of step_ladder.py as a PNG: a bar for each rung, in phases, and the time of products alone."""
+    pyplot = pyplot_to_file()
+    rungs = record["rungs"]
+    figure, axis = pyplot.subplots(figsize=(8.5, 1.4 + 0.36 * len(rungs)), layout="constrained")
+    ends = [0.0] * len(rungs)
+    looks = (("forward", OURS, ""), ("backward", "#7fb0d8", ""), ("update", THEIRS, "///"))
+    for phase, colour, hatch in looks:
+        lengths = [one["phases"][phase] for one in rungs.values()]
+        axis.barh(list(rungs), lengths, left=ends, color=colour, hatch=hatch, edgecolor="white", label=phase)
+        ends = [end + length for end, length in zip(ends, lengths, strict=True)]
+    for place, (one, end) in enumerate(zip(rungs.values(), ends, strict=True)):
+        gain = f", x {significant(one['gain']['median'])}" if one["gain"] else ""
+        axis.annotate(
+            f"{significant(one['seconds']['median'])} s{gain}",
+            (end, place),
+            (5, 0),
+            fontsize=9,
+            va="center",
+            textcoords="offset points",
+        )
+    axis.axvline(record["products"]["median"], color="black", linewidth=1, linestyle="--", label="products alone")
+    axis.invert_yaxis()
+    axis.set_xlim(0, max(ends) * 1.18)
+    axis.set_xlabel("seconds for an update (medians); x: times as fast as the rung above")
+    axis.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper right", ncols=4, frameon=False, fontsize=9)
+    tokens = (
+        f"{record['batch_size']} x {record['shape']['context_length']} tokens, float32, {record['threads']} threads"
+    )
+    figure.suptitle(f"{record['machine']['processor']}, {tokens}", x=0.01, ha="left", fontsize=9)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+
+
 def plot_neighbours(record: Mapping[str, Any], path: Path) -> None:
     """Write a result of planner.py as a PNG: for each choice its values, by how much their loss is off the plan's."""
     pyplot = pyplot_to_file()

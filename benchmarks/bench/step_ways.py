@@ -39,15 +39,15 @@ def step_of(way: str, dtype: torch.dtype, ids: Tensor) -> Callable[[], object]:
     return step
 
 
-def products_of(tokens: int, dtype: torch.dtype) -> Callable[[], None]:
+def products_of(tokens: int, dtype: torch.dtype, shape: ModelConfig = SHAPE) -> Callable[[], None]:
     """The three products with each matrix of the model: of the result, of the inputs' gradient, of its own."""
-    d_model, d_ff = SHAPE.d_model, SHAPE.ffn_width
+    d_model, d_ff = shape.d_model, shape.ffn_width
     in_layers = [(3 * d_model, d_model), (d_model, d_model), (2 * d_ff, d_model), (d_model, d_ff)]
     cases = []
-    for d_out, d_in in [*in_layers, (SHAPE.vocab_size, d_model)]:
+    for d_out, d_in in [*in_layers, (shape.vocab_size, d_model)]:
         tensors = [torch.randn(shape).to(dtype) for shape in ((d_out, d_in), (tokens, d_in), (tokens, d_out))]
         results = [torch.empty_like(tensor) for tensor in tensors]
-        cases.append((SHAPE.num_layers if d_out != SHAPE.vocab_size else 1, tensors, results))
+        cases.append((shape.num_layers if d_out != shape.vocab_size else 1, tensors, results))
 
     def run() -> None:
         for times, (weight, x, y), (weight_gradient, x_gradient, result) in cases:
