@@ -8,9 +8,10 @@ import torch
 from groundup.config import ModelConfig
 from groundup.errors import ConfigError
 from groundup.kernels import decoding
-from groundup.kernels.decoding import PANEL, Decoder, decoder_of, pack, refusal
+from groundup.kernels.decoding import PANEL, Decoder, check_weights, decoder_of, pack, refusal
+from groundup.model.layers import Linear
 from groundup.model.ops import mixed
-from groundup.model.transformer import TransformerLM
+from groundup.model.transformer import Block, TransformerLM
 
 CONFIG = ModelConfig(vocab_size=50, context_length=16, d_model=24, num_layers=1, num_heads=2, d_ff=20)
 
@@ -51,7 +52,7 @@ def test_variants_are_refused(field):
 def test_other_models_and_products_are_refused():
     assert refusal(TransformerLM(CONFIG)) is None
     assert refusal(torch.nn.Linear(2, 2)) == "the model is a Linear"
-    assert refusal(TransformerLM(CONFIG).bfloat16()) == "its weights are not float32 on the CPU"
+    assert refusal(TransformerLM(CONFIG).bfloat16()) == "token_embeddings.weight is not dense float32 on the CPU"
     assert refusal(TransformerLM(CONFIG, ops=mixed(torch.bfloat16))) == "its products are not float32"
 
 
@@ -61,10 +62,31 @@ def test_what_native_code_would_pass_over_is_refused():
     assert refusal(with_hook) == "the model has hooks, which native code would not call"
     exchanged = TransformerLM(CONFIG)
     exchanged.lm_head = torch.nn.Linear(24, 50)
-    assert refusal(exchanged) == "a part of the model is a Linear"
+    assert refusal(exchanged) == "lm_head is not the model's own"
+    patched = TransformerLM(CONFIG)
+    patched.layers[0].ffn.w2.forward = lambda x: x[..., :24]
+    assert refusal(patched) == "layers.0.ffn.w2 is not the model's own"
     with torch.inference_mode():
         frozen = TransformerLM(CONFIG)
     assert str(refusal(frozen)).startswith("its weights were made in inference mode")
+
+
+def test_models_that_outgrew_their_configuration_are_refused():
+    deeper, wider = TransformerLM(CONFIG), TransformerLM(CONFIG)
+    deeper.layers.append(Block(CONFIG))  # its keys would lie beyond the memory for one layer
+    wider.lm_head = Linear(24, 51)
+    assert refusal(deeper) == refusal(wider) == "its shape is not that of its configuration"
+
+
+def test_weights_that_do_not_exist_are_named():
+    with pytest.raises(ConfigError, match="weights is 'int4'; use float32, bf16 or int8"):
+        check_weights("int4")
+
+
+def test_what_changes_nothing_in_writing_is_taken():
+    model = TransformerLM(dataclasses.replace(CONFIG, dropout=0.1)).requires_grad_(False)
+    model.lm_head.register_full_backward_hook(lambda *_: None)
+    assert refusal(model) is None
 
 
 def test_logits_are_the_models():

@@ -16,7 +16,7 @@ from groundup.errors import CheckpointError, ConfigError
 from groundup.generation.rows import LanguageModel
 from groundup.generation.sampling import TOP_P_TOLERANCE, SamplingConfig
 from groundup.generation.window import window_start
-from groundup.kernels.decoding import WEIGHT_TYPES, Choice, Decoder, Texts, WeightType, decoder_of, refusal
+from groundup.kernels.decoding import Choice, Decoder, Texts, WeightType, check_weights, decoder_of, refusal
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +38,9 @@ def choose_decoder(model: LanguageModel, kernels: Kernels, weights: WeightType, 
     Raises ConfigError for values that do not exist, and where weights other than float32 are asked for and no
     native decoder would read them.
     """
-    for name, value, allowed in (("kernels", kernels, get_args(Kernels)), ("weights", weights, WEIGHT_TYPES)):
-        if value not in allowed:
-            raise ConfigError(f"{name} is {value!r}; use {', '.join(allowed[:-1])} or {allowed[-1]}")
+    if kernels not in get_args(Kernels):
+        raise ConfigError(f"kernels is {kernels!r}; use auto or reference")
+    check_weights(weights)
     reason = "kernels is reference" if kernels == "reference" else refusal(model) if use_cache else "there is no cache"
     if reason is None:
         return decoder_of(model, weights)  # pyright: ignore[reportArgumentType] refusal() knows the type

@@ -14,16 +14,13 @@ from typing import Literal, get_args
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn import ModuleList
 
 from groundup import _native
 from groundup.errors import ConfigError
 from groundup.kernels.arrays import address
+from groundup.kernels.standard import halves_of, has_forward_hooks, why_not_its_own
 from groundup.model import ops
-from groundup.model.attention import CausalSelfAttention
-from groundup.model.layers import Embedding, Linear, RMSNorm, SwiGLU
-from groundup.model.rope import RotaryEmbedding
-from groundup.model.transformer import Block, TransformerLM
+from groundup.model.transformer import TransformerLM
 
 WeightType = Literal["float32", "bf16", "int8"]
 WEIGHT_TYPES: tuple[WeightType, ...] = get_args(WeightType)
@@ -33,33 +30,30 @@ PANEL = 32
 
 _DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 
-
 # Weights that one native call reads, about: some hundredths of a second. Between calls Python looks for Ctrl-C, and
 # text is shown.
 _CALL_BYTES, _MOST_PASSES = 2**28, 32
 
-# What a model of the standard shape is made of.
-_PARTS = (TransformerLM, ModuleList, Block, CausalSelfAttention, SwiGLU, Linear, Embedding, RMSNorm, RotaryEmbedding)
+# What the decoder computes; dropout does nothing in writing.
+_CHOICES = {"norm": "pre", "positions": "rope", "ffn": "swiglu", "qk_norm": False}
 
 
 def refusal(model: object) -> str | None:
     """Why the native decoder does not take `model`, or None."""
-    if type(model) is not TransformerLM:
-        return f"the model is a {type(model).__name__}"
-    config = model.config
-    for name, value in (("norm", "pre"), ("positions", "rope"), ("ffn", "swiglu"), ("qk_norm", False)):
-        if getattr(config, name) != value:
-            return f"{name} is {getattr(config, name)}"
-    for part in model.modules():
-        if type(part) not in _PARTS:
-            return f"a part of the model is a {type(part).__name__}"
-        if part._forward_hooks or part._forward_pre_hooks:
-            return "the model has hooks, which native code would not call"
-    if any(weight.device.type != "cpu" or weight.dtype != torch.float32 for weight in model.parameters()):
-        return "its weights are not float32 on the CPU"
+    if why_not := why_not_its_own(model, _CHOICES):
+        return why_not
+    assert isinstance(model, TransformerLM)
+    if has_forward_hooks(model):
+        return "the model has hooks, which native code would not call"
     if any(weight.is_inference() for weight in model.parameters()):
         return "its weights were made in inference mode, where changes are not counted"
     return None if model.ops.linear is ops.linear else "its products are not float32"
+
+
+def check_weights(weights: str) -> None:
+    """Raises ConfigError for what is no WeightType."""
+    if weights not in WEIGHT_TYPES:
+        raise ConfigError(f"weights is {weights!r}; use {', '.join(WEIGHT_TYPES[:-1])} or {WEIGHT_TYPES[-1]}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,10 +74,11 @@ class Decoder:
     Attributes:
         passes: Over the weights, that one native call should make at most.
 
-    Raises ConfigError for a model that `refusal` speaks of.
+    Raises ConfigError for a model that `refusal` speaks of, and for weights that do not exist.
     """
 
     def __init__(self, model: TransformerLM, weights: WeightType = "float32") -> None:
+        check_weights(weights)
         if (reason := refusal(model)) is not None:
             raise ConfigError(f"the native decoder, which reads {weights} weights, does not take this model: {reason}")
         config = model.config
@@ -91,16 +86,15 @@ class Decoder:
         self.config = config
         self._kept: list[Tensor] = []
         layers = []
-        for block in model.layers:
-            assert isinstance(block, Block) and isinstance(block.ffn, SwiGLU)
+        for block, ffn in halves_of(model):
             layers.append(
                 (
                     self._place(block.ln1.weight),
                     self._pack(block.attn.qkv_weight),
                     self._pack(block.attn.output_proj.weight),
                     self._place(block.ln2.weight),
-                    self._pack(block.ffn.w1.weight, block.ffn.w3.weight),
-                    self._pack(block.ffn.w2.weight),
+                    self._pack(ffn.w1.weight, ffn.w3.weight),
+                    self._pack(ffn.w2.weight),
                 )
             )
         assert model.ln_final is not None and model.rope is not None

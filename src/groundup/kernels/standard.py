@@ -1,4 +1,6 @@
-"""Which models are the standard one, that kernels/standard_model.py computes as one function."""
+"""Which models native code computes as a whole: to train them, kernels/standard_model.py; to write, decoding.py."""
+
+from collections.abc import Mapping
 
 import torch
 from torch import nn
@@ -11,18 +13,36 @@ from groundup.model.transformer import Block, TransformerLM
 
 PARTS = (Embedding, RotaryEmbedding, nn.ModuleList, Block, RMSNorm, CausalSelfAttention, SwiGLU, Linear)
 
+STANDARD = {"norm": "pre", "ffn": "swiglu", "dropout": 0.0, "qk_norm": False}
+
 
 def why_not_standard(model: nn.Module) -> str:
     """What keeps `model` from being the standard one as it is now, for the log; "" if nothing does.
 
     Standard is a TransformerLM with norms before each half of a layer and SwiGLU, without dropout and norms on queries
-    and keys; with positions or without, with grouped heads and tied embeddings or without. A part that was wrapped,
-    parametrized or exchanged is not standard: what it does instead of its module's work would not be done.
+    and keys; with positions or without, with grouped heads and tied embeddings or without; and all of it is trained.
+    """
+    if why_not := why_not_its_own(model, STANDARD):
+        return why_not
+    frozen = [name for name, parameter in model.named_parameters() if not parameter.requires_grad]
+    return f"{frozen[0]} is frozen" if frozen else ""
+
+
+def why_not_standard_shape(config: ModelConfig) -> str:
+    """The same of a configuration: which of its choices is another, "" if none is."""
+    return _other_choice(config, STANDARD)
+
+
+def why_not_its_own(model: object, choices: Mapping[str, object]) -> str:
+    """What keeps `model` from being a TransformerLM of such `choices`, all of it as it was made; "" if nothing does.
+
+    A part that was wrapped, parametrized or exchanged is not the model's own: what it does instead of its module's work
+    would not be done. One too many would lead out of the memory that is made for a configuration.
     """
     if type(model) is not TransformerLM:
         return f"the model is a {type(model).__name__}"
     config = model.config
-    if why_not := why_not_standard_shape(config):
+    if why_not := _other_choice(config, choices):
         return why_not
     for name, part in model.named_modules():
         if name and (type(part) not in PARTS or "forward" in vars(part)):
@@ -36,17 +56,23 @@ def why_not_standard(model: nn.Module) -> str:
     for name, parameter in model.named_parameters():
         if parameter.device.type != "cpu" or parameter.dtype != torch.float32 or not parameter.is_contiguous():
             return f"{name} is not dense float32 on the CPU"
-        if not parameter.requires_grad:
-            return f"{name} is frozen"
     return ""
 
 
-def why_not_standard_shape(config: ModelConfig) -> str:
-    """The same of a configuration: which of its choices is another, "" if none is."""
-    for name, wanted in (("norm", "pre"), ("ffn", "swiglu"), ("dropout", 0.0), ("qk_norm", False)):
+def _other_choice(config: ModelConfig, choices: Mapping[str, object]) -> str:
+    for name, wanted in choices.items():
         if getattr(config, name) != wanted:
             return f"{name} is {getattr(config, name)}"
     return ""
+
+
+def halves_of(model: TransformerLM) -> list[tuple[Block, SwiGLU]]:
+    """Each layer, and its feed-forward half."""
+    found = []
+    for layer in model.layers:
+        assert isinstance(layer, Block) and isinstance(layer.ffn, SwiGLU)
+        found.append((layer, layer.ffn))
+    return found
 
 
 def has_hooks(model: nn.Module) -> bool:
@@ -54,8 +80,15 @@ def has_hooks(model: nn.Module) -> bool:
 
     Those that torch has for all modules of a process are not seen.
     """
-    of_modules = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    of_modules = ("_backward_hooks", "_backward_pre_hooks")
     of_parameters = ("_backward_hooks", "_post_accumulate_grad_hooks")
-    return any(getattr(module, name) for module in model.modules() for name in of_modules) or any(
-        getattr(parameter, name) for parameter in model.parameters() for name in of_parameters
+    return (
+        has_forward_hooks(model)
+        or any(getattr(module, name) for module in model.modules() for name in of_modules)
+        or any(getattr(parameter, name) for parameter in model.parameters() for name in of_parameters)
     )
+
+
+def has_forward_hooks(model: nn.Module) -> bool:
+    """Whether somebody watches what a module gets or gives."""
+    return any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())

@@ -15,9 +15,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from groundup.kernels import attention, gates, lookup, loss, norm
-from groundup.kernels.standard import why_not_standard
+from groundup.kernels.standard import halves_of, why_not_standard
 from groundup.kernels.step_memory import FLOAT32, HEAD_ROWS, Activations, StepMemory
-from groundup.kernels.step_parameters import Gradients, Matrices, halves_of
+from groundup.kernels.step_parameters import Gradients, Matrices
 from groundup.model.layers import RMSNorm
 from groundup.model.transformer import TransformerLM
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from groundup.kernels.standard import halves_of
 from groundup.kernels.update import WeightCopy
-from groundup.model.layers import SwiGLU
-from groundup.model.transformer import Block, TransformerLM
+from groundup.model.transformer import TransformerLM
 
 FLOAT32 = torch.float32
 
@@ -61,15 +61,6 @@ class Matrices:
         for parameter, part in zip(parameters, matrix.split(heights), strict=True):
             self.copies[parameter] = WeightCopy(part)
         return matrix
-
-
-def halves_of(model: TransformerLM) -> list[tuple[Block, SwiGLU]]:
-    """Each layer, and its feed-forward half."""
-    found = []
-    for layer in model.layers:
-        assert isinstance(layer, Block) and isinstance(layer.ffn, SwiGLU)
-        found.append((layer, layer.ffn))
-    return found
 
 
 class Gradients:
