@@ -1,5 +1,6 @@
 """AdamW and clipping on native kernels: the numbers of the readable ones over many steps, a state that fits both."""
 
+import copy
 import math
 
 import pytest
@@ -136,3 +137,17 @@ def test_copies_in_bf16_follow_the_update():
         its_copy = optimizer.copies[parameter]
         assert torch.equal(its_copy.values, parameter.to(torch.bfloat16))
         assert its_copy.of_state == (parameter.data_ptr(), parameter._version)
+
+
+def test_a_copy_of_the_optimizer_goes_on():
+    """torch copies and pickles of an optimizer only its groups, state and defaults."""
+    some = parameters()
+    optimizer = FastAdamW(groups(some), **SETTINGS)
+    optimizer.copies = {some[3]: WeightCopy(torch.empty(some[3].shape, dtype=torch.bfloat16))}
+    another = copy.deepcopy(optimizer)
+    theirs = [parameter for group in another.param_groups for parameter in group["params"]]
+    ours = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    give_gradients(0, ours, theirs)
+    optimizer.step()
+    another.step()
+    assert_same(ours, theirs, 0)

@@ -4,6 +4,7 @@ For parameters in float32 on the CPU; the readable versions, adamw.py and gradie
 """
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -19,19 +20,10 @@ class FastAdamW(AdamW):
     """AdamW whose step goes through all parameters of a group at once. A state fits either of the two.
 
     `copies` may name for some parameters a copy in bf16 that gets each new value too, rounded to nearest, in the same
-    pass: products in bf16 take them from there.
+    pass: products in bf16 take them from there. They are no part of its state: a copy of the optimizer has none.
     """
 
-    def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float | int = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float | int = 0.01,
-    ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay)
-        self.copies: Mapping[Tensor, update.WeightCopy] = {}
+    copies: Mapping[Tensor, update.WeightCopy] = MappingProxyType({})
 
     def _update_all(self, parameters: list[Tensor], group: dict[str, Any]) -> None:
         updates, copied, others = [], [], []
