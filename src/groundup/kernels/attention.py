@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from groundup import _native
-from groundup.kernels.arrays import VALUES, address, is_taken
+from groundup.kernels.arrays import VALUES, address, is_taken, settings
 from groundup.model import ops
 
 
@@ -65,15 +65,7 @@ def _(qkv: Tensor, kv_heads: int, cos: Tensor | None, sin: Tensor | None) -> tup
 
 
 @_causal_attention_backward.register_fake
-def _(
-    gradient: Tensor,
-    qkv: Tensor,
-    kv_heads: int,
-    cos: Tensor | None,
-    sin: Tensor | None,
-    out: Tensor,
-    log2_sum: Tensor,
-) -> Tensor:
+def _(gradient: Tensor, qkv: Tensor, *_others: Any) -> Tensor:
     return qkv.new_empty(qkv.shape)
 
 
@@ -133,7 +125,7 @@ def _tables(qkv: Tensor, cos: Tensor | None, sin: Tensor | None) -> tuple[int, i
 def _sizes(qkv: Tensor, kv_heads: int) -> dict[str, Any]:
     batch, seq, all_heads, d_head = qkv.shape
     sizes = {"batch": batch, "seq": seq, "heads": all_heads - 2 * kv_heads, "kv_heads": kv_heads, "d_head": d_head}
-    return sizes | {"bf16": qkv.dtype == torch.bfloat16, "num_threads": torch.get_num_threads()}
+    return sizes | settings(qkv)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:

@@ -107,7 +107,8 @@ def _rows(x: Tensor) -> dict[str, Any]:
 
 def _both_rows(x: Tensor) -> dict[str, Any]:
     """The same, for values and their gradients."""
-    return _rows(x) | {"gradient_stride": _rows(x)["stride"]}
+    sizes = _rows(x)
+    return sizes | {"gradient_stride": sizes["stride"]}
 
 
 def _half_rows(half: Tensor) -> dict[str, Any]:

@@ -136,8 +136,7 @@ def backward_into(
         address(weight_gradient, x.shape[-1:], FLOAT32),
         rows=rows_of(x),
         columns=x.shape[-1],
-        bf16=gradient.dtype == BF16,
-        num_threads=torch.get_num_threads(),
+        **settings(gradient),
     )
 
 
