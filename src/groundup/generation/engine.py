@@ -78,7 +78,8 @@ def generate_ids(
         ends: Called with (row, id) for each new id but the end token; True ends the row.
         use_cache: Keep keys and values, or run the model over all ids at each step.
         kernels: "auto" lets native code write where it takes the model and there is a cache; "reference" never
-            does. Greedy text is the same, and so is drawn text unless a random number falls within 1e-6 of a border.
+            does. The text is the same unless rounding decides: between two logits a few steps of float32 apart, or
+            where a random number falls within 1e-6 of a border.
         weights: As what native code reads the weights: in bf16 or int8 it is faster, and the text another.
 
     Raises DataError for a prompt that the model cannot read, ConfigError for weights that nobody would read.

@@ -1,7 +1,7 @@
 """Writing text with a model of the standard shape through native/kernels/decode.cpp: many ids in one call.
 
 The weights are packed once, in float32, in bf16 or in int8 with a scale for each output; all else is float32.
-Oracle: generation/engine.py, whose greedy text float32 weights give again. Here are weights and memory;
+Oracle: generation/engine.py, whose greedy text float32 weights give again, to rounding. Here are weights and memory;
 generation/native.py says how a text is written with them.
 """
 
@@ -289,7 +289,7 @@ _decoders: weakref.WeakKeyDictionary[TransformerLM, tuple[object, Decoder]] = we
 
 
 def decoder_of(model: TransformerLM, weights: WeightType = "float32") -> Decoder:
-    """The decoder of `model`, the same as last time unless its weights have changed since.
+    """The decoder of `model`, the same as last time unless its weights have changed since, as far as torch counts.
 
     One is kept for each model that is alive: packing costs as much as some ten ids.
     """
