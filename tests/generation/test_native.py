@@ -67,6 +67,12 @@ def test_the_same_seeds_draw_the_same_text(config):
     assert [(one.ids, one.stop_reason) for one in ours] == [(one.ids, one.stop_reason) for one in reference]
 
 
+def test_memory_follows_what_is_written_not_what_might_be():
+    endless = SamplingConfig(max_tokens=10**13)
+    tokens = generate_ids(model_of(), [[1], [2, 3]], endless)
+    assert [next(tokens).row for _ in range(200)] == [0, 1] * 100
+
+
 def test_tokens_come_in_the_references_order():
     model, options = model_of(), {"ends": lambda row, id: id % 5 == 0, "end_id": 3}
     config = SamplingConfig(max_tokens=20)

@@ -219,12 +219,11 @@ class Texts:
         self._decoder, self._choice = decoder, choice
         self._end_id = -1 if end_id is None else end_id
         self._forbidden = torch.tensor(list(forbidden), dtype=torch.int64)
-        self._rows = []
-        for prompt, start in zip(prompts, starts, strict=True):
-            ids = torch.zeros(len(prompt) + max_tokens, dtype=torch.int64)
-            ids[: len(prompt)] = torch.tensor(prompt)
-            self._rows.append(_Row(ids, len(prompt), start))
-        self._max_length = min(max(len(row.ids) for row in self._rows), decoder.config.context_length)
+        self._rows = [
+            _Row(torch.tensor(prompt, dtype=torch.int64), len(prompt), start)
+            for prompt, start in zip(prompts, starts, strict=True)
+        ]
+        self._max_length = min(max(map(len, prompts)) + max_tokens, decoder.config.context_length)
         self._cache = decoder.new_cache(len(self._rows), self._max_length)
 
     def write(
@@ -239,7 +238,9 @@ class Texts:
         logprobs = {name: torch.zeros(steps, dtype=torch.float64) for name in uniform}
         for name in uniform:
             row = self._rows[name]
-            row.steps = min(steps, len(row.ids) - row.num_ids)
+            # Room for this call only: nobody knows where a text of up to `max_tokens` will end.
+            row.ids = torch.cat([row.ids[: row.num_ids], row.ids.new_zeros(steps)])
+            row.steps = steps
         while any(row.steps for row in self._rows):
             rows = []
             for name, (row, begin) in enumerate(zip(self._rows, begins, strict=True)):
