@@ -9,8 +9,9 @@ from groundup.config import ModelConfig
 from groundup.errors import ConfigError
 from groundup.kernels import decoding
 from groundup.kernels.decoding import PANEL, Decoder, check_weights, decoder_of, pack, refusal
-from groundup.model.layers import Linear
+from groundup.model.layers import Linear, SwiGLU
 from groundup.model.ops import mixed
+from groundup.model.rope import RotaryEmbedding
 from groundup.model.transformer import Block, TransformerLM
 
 CONFIG = ModelConfig(vocab_size=50, context_length=16, d_model=24, num_layers=1, num_heads=2, d_ff=20)
@@ -71,11 +72,14 @@ def test_what_native_code_would_pass_over_is_refused():
     assert str(refusal(frozen)).startswith("its weights were made in inference mode")
 
 
-def test_models_that_outgrew_their_configuration_are_refused():
-    deeper, wider = TransformerLM(CONFIG), TransformerLM(CONFIG)
+def test_models_of_another_size_than_configured_are_refused():
+    deeper, wider, pruned, longer = (TransformerLM(CONFIG) for _ in range(4))
     deeper.layers.append(Block(CONFIG))  # its keys would lie beyond the memory for one layer
     wider.lm_head = Linear(24, 51)
-    assert refusal(deeper) == refusal(wider) == "its shape is not that of its configuration"
+    pruned.layers[0].ffn = SwiGLU(24, 10)
+    longer.rope = RotaryEmbedding(12, 32)
+    for model in (deeper, wider, pruned, longer):
+        assert refusal(model) == "its shape is not that of its configuration"
 
 
 def test_weights_that_do_not_exist_are_named():
@@ -116,3 +120,6 @@ def test_weights_are_packed_once_until_they_change():
         model.layers[0].ln1.weight.mul_(2)
     changed = decoder_of(model)
     assert changed is not first and decoder_of(model, "int8") is not changed
+    changed = decoder_of(model)
+    model.rope = RotaryEmbedding(12, 16, theta=100.0)
+    assert decoder_of(model) is not changed

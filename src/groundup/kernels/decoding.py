@@ -45,9 +45,14 @@ def refusal(model: object) -> str | None:
     assert isinstance(model, TransformerLM)
     if has_forward_hooks(model):
         return "the model has hooks, which native code would not call"
-    if any(weight.is_inference() for weight in model.parameters()):
+    if any(tensor.is_inference() for tensor in _tensors_of(model)):
         return "its weights were made in inference mode, where changes are not counted"
     return None if model.ops.linear is ops.linear else "its products are not float32"
+
+
+def _tensors_of(model: TransformerLM) -> list[Tensor]:
+    """What the decoder reads."""
+    return [*model.parameters(), *model.buffers()]
 
 
 def check_weights(weights: str) -> None:
@@ -294,7 +299,7 @@ def decoder_of(model: TransformerLM, weights: WeightType = "float32") -> Decoder
 
     One is kept for each model that is alive: packing costs as much as some ten ids.
     """
-    state = (weights, [(weight.data_ptr(), weight._version) for weight in model.parameters()])
+    state = (weights, [(tensor.data_ptr(), tensor._version) for tensor in _tensors_of(model)])
     known = _decoders.get(model)
     if known is None or known[0] != state:
         known = _decoders[model] = (state, Decoder(model, weights))

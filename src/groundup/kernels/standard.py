@@ -36,8 +36,10 @@ def why_not_standard_shape(config: ModelConfig) -> str:
 def why_not_its_own(model: object, choices: Mapping[str, object]) -> str:
     """What keeps `model` from being a TransformerLM of such `choices`, all of it as it was made; "" if nothing does.
 
+    `choices` are pre-norm and SwiGLU, without norms on queries and keys.
+
     A part that was wrapped, parametrized or exchanged is not the model's own: what it does instead of its module's work
-    would not be done. One too many would lead out of the memory that is made for a configuration.
+    would not be done. One too many, or of another size, would lead out of the memory that is made for a configuration.
     """
     if type(model) is not TransformerLM:
         return f"the model is a {type(model).__name__}"
@@ -47,11 +49,8 @@ def why_not_its_own(model: object, choices: Mapping[str, object]) -> str:
     for name, part in model.named_modules():
         if name and (type(part) not in PARTS or "forward" in vars(part)):
             return f"{name} is not the model's own"
-    shape = (config.vocab_size, config.d_model)
-    if (
-        len(model.layers) != config.num_layers
-        or not model.lm_head.weight.shape == model.token_embeddings.weight.shape == shape
-    ):
+    tensors = [*model.named_parameters(remove_duplicate=False), *model.named_buffers()]
+    if {name: tuple(tensor.shape) for name, tensor in tensors} != _shapes_of(config):
         return "its shape is not that of its configuration"
     for name, parameter in model.named_parameters():
         if parameter.device.type != "cpu" or parameter.dtype != torch.float32 or not parameter.is_contiguous():
@@ -64,6 +63,28 @@ def _other_choice(config: ModelConfig, choices: Mapping[str, object]) -> str:
         if getattr(config, name) != wanted:
             return f"{name} is {getattr(config, name)}"
     return ""
+
+
+def _shapes_of(config: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Of all parameters, tied ones under both names, and buffers."""
+    d_model, d_ff, vocab = config.d_model, config.ffn_width, (config.vocab_size, config.d_model)
+    layer = {
+        "ln1.weight": (d_model,),
+        "attn.qkv_weight": ((config.num_heads + 2 * config.kv_heads) * config.d_head, d_model),
+        "attn.output_proj.weight": (d_model, d_model),
+        "ln2.weight": (d_model,),
+        "ffn.w1.weight": (d_ff, d_model),
+        "ffn.w2.weight": (d_model, d_ff),
+        "ffn.w3.weight": (d_ff, d_model),
+    }
+    turns = (config.context_length, config.d_head // 2)
+    return {
+        **{f"layers.{i}.{name}": shape for i in range(config.num_layers) for name, shape in layer.items()},
+        **({"rope.cos": turns, "rope.sin": turns} if config.positions == "rope" else {}),
+        "token_embeddings.weight": vocab,
+        "ln_final.weight": (d_model,),
+        "lm_head.weight": vocab,
+    }
 
 
 def halves_of(model: TransformerLM) -> list[tuple[Block, SwiGLU]]:
