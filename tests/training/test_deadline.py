@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from training.runs import changed, lines, losses, moments_of, weights_of
 
+from groundup.checkpoint import load_run
 from groundup.experiments.headline import notices
 from groundup.experiments.records import read_run
-from groundup.optim.schedule import place_on_schedule
+from groundup.optim.schedule import cosine_schedule, place_on_schedule
 from groundup.training import deadline as deadlines
 from groundup.training import loop, meter, session
 from groundup.training.deadline import Deadline, end_in_time
@@ -100,6 +101,20 @@ def test_a_slowed_run_and_one_resumed_from_the_recorded_move(script, tiny_config
     assert notices(read_run(whole.out)) == []
 
 
+@pytest.mark.parametrize("settings", [{"save_every": 5}, {"eval_every": 5}])
+def test_a_move_is_in_the_checkpoint_of_its_step_whoever_else_saves_there(tiny_config, settings):
+    class Mover(Deadline):
+        def new_end(self, step, end, **_):
+            return 8 if step == 5 else end
+
+    config = changed(
+        tiny_config, training={"max_steps": 20, "eval_every": 0, "save_every": 0, "keep_last": 9, **settings}
+    )
+    run = train(config, deadline=Mover(0.0, check_s=1.0, tolerance_s=1.0))
+    assert run.state.step == 8
+    assert load_run(f"{config.out}/checkpoints/step-00000005").state.moved_ends == [[5, 8]]
+
+
 moves = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 400)), max_size=4)
 
 
@@ -123,9 +138,11 @@ def test_the_rate_without_moves_is_exactly_that_of_the_plan(tiny_config, tokeniz
     from groundup.training.resolve import resolve
 
     config = resolve(tiny_config, tokenizer)
-    assert [learning_rate(config, step, []) for step in range(1, 21)] == [
-        learning_rate(config, step) for step in range(1, 21)
-    ]
+    settings = config.optimizer
+    limits = {"max_lr": settings.lr, "min_lr": settings.min_lr}
+    steps = {"warmup_steps": settings.warmup_steps, "decay_steps": settings.decay_steps}
+    for step in range(1, 21):
+        assert learning_rate(config, step, []) == cosine_schedule(step, **limits, **steps)
 
 
 @given(

@@ -95,12 +95,10 @@ def run_updates(run: Session, deadline: Deadline | None = None) -> None:
         if is_due(state.step, settings.eval_every) or last:
             with meter.paused():
                 evaluate(run)  # hop 8, evaluate
-        if is_due(state.step, settings.save_every) and not last:
+        moved = deadline is not None and moves_end(run, meter, deadline)
+        if moved or (is_due(state.step, settings.save_every) and not last):
             with meter.paused():
                 save(run, must_succeed=False)  # hop 9, save
-        if deadline is not None and moves_end(run, meter, deadline):
-            with meter.paused():
-                save(run, must_succeed=False)
     save(run, must_succeed=True)
 
 
@@ -156,6 +154,7 @@ def moves_end(run: Session, meter: Meter, deadline: Deadline) -> bool:
         return False
     log.info("step %d: the end is moved from step %d to %d, to end in time", state.step, run.max_steps, end)
     state.moved_ends.append([state.step, end])
+    run.saved_step = None  # a checkpoint of this step, if there is one, does not hold the move
     run.record("moved", max_steps=end)
     return True
 
