@@ -36,7 +36,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(planner, "plan_run", same_plan)
     monkeypatch.setattr(planner, "paid_by_measure", lambda plan, *_, **__: dataclasses.replace(plan, steps=24))
     monkeypatch.setattr(measure, "measure_machine", lambda seconds: Machine(cost, 0.05, 1 << 33))
-    monkeypatch.setattr(measure, "measure_update", lambda model, batch_size, seconds: 0.2)
+    monkeypatch.setattr(measure, "measure_update", lambda plan, seconds: 0.2)
     monkeypatch.setattr(run, "LOOKS", 1e-9)  # never look after the end: the number of updates is that of the plan
 
 

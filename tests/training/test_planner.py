@@ -6,10 +6,11 @@ import math
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from groundup.config import ModelConfig
+from groundup.config import ModelConfig, RunConfig, TrainingConfig
 from groundup.data.excerpt import Corpus
 from groundup.model.accounting import num_parameters
 from groundup.training.loss_law import FITTED
+from groundup.training.memory import peak_memory
 from groundup.training.plan_reasons import explain
 from groundup.training.planner import LEAST_STEPS, Machine, paid_by_measure, plan_run
 from groundup.training.step_cost import KINDS, TYPICAL, StepCost, fit, work
@@ -92,6 +93,16 @@ def test_a_longer_run_gets_no_smaller_model_and_a_small_memory_no_larger_one(ask
 
     assert parameters(60 * asked, 8 << 30) <= parameters(240 * asked, 8 << 30)
     assert parameters(60 * asked, 1 << 28) <= parameters(60 * asked, 8 << 30)
+
+
+@few
+@given(sizes, speeds, minutes, st.integers(29, 36))
+def test_what_is_planned_fits_into_the_memory(size_bytes, speed, asked, power):
+    plan = plan_run(corpus(size_bytes), machine(speed, memory_bytes=1 << power), seconds=60 * asked)
+    training = TrainingConfig(batch_size=plan.batch_size, micro_batch_size=plan.micro_batch_size)
+    peak = peak_memory(RunConfig(model=plan.model, training=training))
+    assert 1 <= plan.micro_batch_size <= plan.batch_size
+    assert peak.total_bytes - peak.runtime_bytes <= 1 << power
 
 
 def test_a_text_that_is_seen_often_gets_dropout():

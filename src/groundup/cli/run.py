@@ -72,7 +72,7 @@ def _start(folder: Path, sources: list[list[Any]], options: argparse.Namespace, 
     _say(2, f"Measuring this machine, for about {duration(measure_s)}")
     machine = measure_machine(seconds=0.7 * measure_s)
     plan = plan_run(corpus, machine, seconds=seconds, spent_s=time.monotonic() - started)
-    update_s = measure_update(plan.model, plan.batch_size, seconds=0.3 * measure_s)
+    update_s = measure_update(plan, seconds=0.3 * measure_s)
     spent_s = time.monotonic() - started
     plan = paid_by_measure(plan, update_s, spent_s=spent_s)
     reasons = [dataclasses.asdict(choice) for choice in explain(plan, corpus, spent_s=spent_s)]
@@ -178,6 +178,7 @@ def _config(folder: Path, plan: Any, seed: int) -> RunConfig:
         training=TrainingConfig(
             max_steps=plan.steps,
             batch_size=plan.batch_size,
+            micro_batch_size=plan.micro_batch_size,
             seed=seed,
             log_every=max(1, plan.steps // 100),
             eval_every=every,

@@ -11,7 +11,7 @@ from groundup.generation.engine import generate_ids
 from groundup.generation.sampling import SamplingConfig
 from groundup.model.transformer import TransformerLM
 from groundup.training.plan import time_of_update
-from groundup.training.planner import Machine
+from groundup.training.planner import Machine, Plan
 from groundup.training.step_cost import fit
 
 GENERATED = 24
@@ -57,9 +57,10 @@ def measure_machine(*, seconds: float) -> Machine:
     return Machine(cost=fit(measured), token_s=_token_s(), memory_bytes=available_memory_bytes())
 
 
-def measure_update(model: ModelConfig, batch_size: int, *, seconds: float) -> float:
-    """Seconds of an update of this very model."""
-    return time_of_update(_config(model, batch_size), measure_s=seconds, warm_up=1)
+def measure_update(plan: Plan, *, seconds: float) -> float:
+    """Seconds of an update of the very model that is planned."""
+    training = TrainingConfig(batch_size=plan.batch_size, micro_batch_size=plan.micro_batch_size)
+    return time_of_update(RunConfig(model=plan.model, training=training), measure_s=seconds, warm_up=1)
 
 
 def _config(model: ModelConfig, batch_size: int) -> RunConfig:

@@ -32,9 +32,9 @@ def steps_for(config: RunConfig, *, seconds: float, validation_passes: int, meas
 
 
 def time_of_update(config: RunConfig, *, measure_s: float, warm_up: int = WARM_UP_UPDATES) -> float:
-    """Median seconds of an update: forward, backward, optimizer. The configuration must be resolved.
+    """Median seconds of an update: forward and backward of each part of the batch, optimizer.
 
-    At least two updates are timed, after `warm_up` that are not.
+    The configuration must be resolved. At least two updates are timed, after `warm_up` that are not.
     """
     device = choose_device(config.training.device)
     with torch.random.fork_rng(), fast_products(device, wanted=config.training.kernels == "auto"):
@@ -49,11 +49,13 @@ def time_of_update(config: RunConfig, *, measure_s: float, warm_up: int = WARM_U
         shape = (settings.batch_size, config.model.context_length)
         ids = torch.randint(config.model.vocab_size, shape, device=device)
         times: list[float] = []
+        loss = torch.zeros(())
         begin = time.monotonic()
         while len(times) < warm_up + 2 or time.monotonic() - begin < measure_s:
             start = time.monotonic()
-            loss = loss_of(ids, ids)
-            loss.backward()
+            for part in ids.split(settings.micro_batch_size or settings.batch_size):
+                loss = loss_of(part, part)
+                loss.backward()
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
             loss.item()  # waits for a GPU

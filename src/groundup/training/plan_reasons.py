@@ -55,9 +55,10 @@ def _of_model(plan: Plan) -> Iterator[Choice]:
 
 
 def _of_training(plan: Plan) -> Iterator[Choice]:
+    parts = f", {plan.micro_batch_size} at once" if plan.micro_batch_size < plan.batch_size else ""
     yield Choice(
         "batch",
-        f"{plan.batch_size} x {plan.model.context_length} tokens",
+        f"{plan.batch_size} x {plan.model.context_length} tokens{parts}",
         "many small updates learn more than few large ones, up to some 1,500",
     )
     yield Choice(

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from groundup.config import ModelConfig, RunConfig, TrainingConfig
 from groundup.data.excerpt import Corpus
-from groundup.errors import ConfigError
 from groundup.model.accounting import num_parameters
 from groundup.training.loss_law import FITTED, LossLaw
 from groundup.training.memory import peak_memory
@@ -58,7 +57,7 @@ class Plan:
 
     Args:
         model: Its vocab_size is that of the tokenizer.
-        batch_size, steps, lr, weight_decay: As in a recipe.
+        batch_size, micro_batch_size, steps, lr, weight_decay: As in a recipe.
         passes: Validation passes, the last one at the end.
         text_bytes: Text taken; `every` n-th piece of the corpus.
         valid_fraction: Share of it that is held out.
@@ -73,6 +72,7 @@ class Plan:
 
     model: ModelConfig
     batch_size: int
+    micro_batch_size: int
     steps: int
     lr: float
     weight_decay: float
@@ -125,17 +125,12 @@ class Plan:
 def plan_run(corpus: Corpus, machine: Machine, *, seconds: float, spent_s: float = 0.0, law: LossLaw = FITTED) -> Plan:
     """The plan that should reach the lowest loss on unseen text in `seconds`, of which `spent_s` are gone.
 
-    Raises ConfigError if not even the smallest model fits into the memory.
+    Where not even the smallest model fits into the memory it is planned all the same: training says what is free.
     """
     candidates = list(_candidates(corpus, machine, seconds, spent_s, law))
     in_time = [plan for plan in candidates if _steps(plan, spent_s) > LEAST_STEPS]
     if in_time:
         return min(in_time, key=lambda plan: plan.bits_per_byte)
-    if not candidates:
-        raise ConfigError(
-            f"{machine.memory_bytes / 1e6:,.0f} MB of memory are free, too few for the smallest model; "
-            "close other programs"
-        )
     return min(candidates, key=lambda plan: plan.update_s)
 
 
@@ -204,12 +199,23 @@ def _candidates(corpus: Corpus, machine: Machine, seconds: float, spent_s: float
         tokens = train_bytes / bytes_per_token
         context = next((length for length in CONTEXTS if tokens >= 16 * length), CONTEXTS[-1])
         model = dataclasses.replace(shape, vocab_size=vocab_size, context_length=context)
-        largest = TrainingConfig(batch_size=max(1, 32_768 // context))
-        peak = peak_memory(RunConfig(model=model, training=largest))
-        needed = peak.total_bytes - peak.runtime_bytes  # this process has loaded torch
-        if needed <= MEMORY_SHARE * machine.memory_bytes or width == WIDTHS[0]:
-            plan = _Draft(corpus, machine, seconds, spent_s, valid_fraction, bytes_per_token).plan(model)
+        plan = _Draft(corpus, machine, seconds, spent_s, valid_fraction, bytes_per_token).plan(model)
+        plan = _in_parts(plan, MEMORY_SHARE * machine.memory_bytes)
+        if _needed_bytes(plan) <= MEMORY_SHARE * machine.memory_bytes or width == WIDTHS[0]:
             yield _with_prediction(plan, law)
+
+
+def _in_parts(plan: Plan, may_take: float) -> Plan:
+    """With so few sequences at once that `may_take` bytes are enough, or with one."""
+    while plan.micro_batch_size > 1 and _needed_bytes(plan) > may_take:
+        plan = dataclasses.replace(plan, micro_batch_size=plan.micro_batch_size // 2)
+    return plan
+
+
+def _needed_bytes(plan: Plan) -> int:
+    training = TrainingConfig(batch_size=plan.batch_size, micro_batch_size=plan.micro_batch_size)
+    peak = peak_memory(RunConfig(model=plan.model, training=training))
+    return peak.total_bytes - peak.runtime_bytes  # this process has loaded torch
 
 
 @dataclass(frozen=True)
@@ -257,6 +263,7 @@ class _Draft:
         plan = Plan(
             model=model,
             batch_size=batch_size,
+            micro_batch_size=batch_size,
             steps=0,
             lr=learning_rate(model.d_model, batch_size * model.context_length),
             weight_decay=0.1,
