@@ -6,6 +6,7 @@ run in `run/`. The same command again goes on with a run that was stopped, in th
 
 import argparse
 import dataclasses
+import functools
 import importlib.util
 import json
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from groundup.cli.parser import Parser
-from groundup.cli.progress import warnings_only
+from groundup.cli.progress import say_more, say_step, warnings_only
 from groundup.config import DataConfig, OptimizerConfig, RunConfig, TrainingConfig
 from groundup.corpus import END_OF_TEXT, expand_paths
 from groundup.errors import ConfigError
@@ -28,6 +29,8 @@ MEASURE_SHARE, MEASURE_S = 0.06, 6.0  # of the time; seconds at most
 SURVEY_BYTES_PER_S = 1_000_000  # of text is looked at for each second of the run: reading takes a few per cent
 LOOKS = 60  # at the speed, to see whether the end must be moved
 TOLERANCE = 0.03  # a deviation of this share of the time is no reason to
+
+_say = functools.partial(say_step, of=6)
 
 
 def main(arguments: list[str]) -> int:
@@ -62,7 +65,7 @@ def _start(folder: Path, sources: list[list[Any]], options: argparse.Namespace, 
     _say(1, "Looking at the text")
     corpus = survey(options.text, limit_bytes=max(4_000_000, int(SURVEY_BYTES_PER_S * seconds)))
     more = "" if corpus.is_whole else " and more"
-    _note(f"{size(corpus.size_bytes)}{more}, bzip2 needs {corpus.packed_bits_per_byte:.2f} bits per byte")
+    say_more(f"{size(corpus.size_bytes)}{more}, bzip2 needs {corpus.packed_bits_per_byte:.2f} bits per byte")
 
     from groundup.training.measure import measure_machine, measure_update
     from groundup.training.plan_reasons import explain
@@ -130,7 +133,7 @@ def _train(
     )
     run = train(config, resume="auto", sinks=[TrainingProgress()], deadline=deadline)
     if run.stopped_by is not None:
-        _note(f"stopped at step {run.state.step:,}; the same command goes on in the time that is left")
+        say_more(f"stopped at step {run.state.step:,}; the same command goes on in the time that is left")
         return 128 + run.stopped_by
     _say(6, "Writing samples and the report")
     prompts = ["", *_prompts(folder / "text" / "valid.jsonl")]
@@ -159,10 +162,10 @@ def _prepare(folder: Path, plan: Any, text: list[str], limit_bytes: int | None) 
     vocab, merges = train_bpe(train_file, plan.model.vocab_size, [END_OF_TEXT])
     tokenizer = Tokenizer(vocab, merges, [END_OF_TEXT])
     tokenizer.save(folder / "tokenizer.json")
-    _note(f"{size(train_bytes)} to train on, {size(valid_bytes)} held out, {tokenizer.vocab_size:,} entries")
+    say_more(f"{size(train_bytes)} to train on, {size(valid_bytes)} held out, {tokenizer.vocab_size:,} entries")
     _say(4, "Turning the text into token ids")
     manifest = prepare(train_file, tokenizer, folder / "data", valid_paths=valid_file)
-    _note(", ".join(f"{name} {split.tokens:,} tokens" for name, split in manifest.splits.items()))
+    say_more(", ".join(f"{name} {split.tokens:,} tokens" for name, split in manifest.splits.items()))
     _say(5, f"Training for {plan.steps:,} updates, about {duration(plan.train_s)}")
 
 
@@ -278,14 +281,6 @@ def _name(text: str) -> str:
     name = path.name.split(".")[0]
     plain = name in ("", "input", "data", "text", "train") or any(sign in path.name for sign in "*?[")
     return path.absolute().parent.name or "text" if plain else name
-
-
-def _say(step: int, text: str) -> None:
-    print(f"[{step}/6] {text}", file=sys.stderr, flush=True)
-
-
-def _note(text: str) -> None:
-    print(f"      {text}", file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:
