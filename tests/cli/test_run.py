@@ -109,7 +109,9 @@ def one_sentence(err):
     return last
 
 
-@pytest.mark.parametrize(("minutes", "says"), [("0", "0; it must be positive"), ("-1", "-1"), ("nan", "nan")])
+@pytest.mark.parametrize(
+    ("minutes", "says"), [("0", "0; it must be positive"), ("-1", "-1"), ("nan", "nan"), ("inf", "below a million")]
+)
 def test_minutes_must_be_positive(groundup_run, tmp_path, minutes, says):
     code, _, err = groundup_run("--minutes", minutes)
     assert code == 2 and says in one_sentence(err) and not (tmp_path / "out").exists()
@@ -128,6 +130,18 @@ def test_a_folder_of_something_else_is_not_touched(groundup_run, tmp_path):
     code, _, err = groundup_run()
     assert code == 2 and "--out" in one_sentence(err)
     assert os.listdir(tmp_path / "out") == ["diary.txt"]
+    (tmp_path / "letter").write_text("mine", encoding="utf-8")
+    code, _, err = groundup_run(out="letter")
+    assert code == 2 and "letter" in one_sentence(err)
+    assert (tmp_path / "letter").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_finished_run_without_a_finite_loss_is_not_gone_on_with(groundup_run, monkeypatch):
+    monkeypatch.setattr(run, "_reached", lambda folder: None)
+    code, printed, _ = groundup_run()
+    assert code == 0 and "reached none" in printed
+    code, _, err = groundup_run()
+    assert code == 2 and "finished" in one_sentence(err)
 
 
 def test_another_text_does_not_go_on(groundup_run, mine, monkeypatch):

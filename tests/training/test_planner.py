@@ -3,6 +3,7 @@
 import dataclasses
 import math
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +62,13 @@ def test_a_plan_fills_its_time_and_no_more(size_bytes, speed, asked):
     assume(plan.steps > LEAST_STEPS)
     whole_s = 3.0 + plan.prepare_s + plan.train_s + plan.finish_s
     assert seconds - 1.001 * plan.update_s <= whole_s <= seconds
+
+
+@pytest.mark.parametrize(("seconds", "is_short"), [(6.0, True), (600.0, False)])
+def test_a_time_that_is_too_short_for_any_plan_is_named(seconds, is_short):
+    plan = plan_run(corpus(), machine(), seconds=seconds, spent_s=5.0)
+    (line,) = (choice for choice in explain(plan, corpus(), spent_s=5.0) if choice.name == "time")
+    assert ("too short" in line.why) == is_short
 
 
 @few

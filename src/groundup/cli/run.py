@@ -38,7 +38,9 @@ def main(arguments: list[str]) -> int:
     started = time.monotonic()
     options = _parser().parse_args(arguments)
     if options.minutes is not None and not 0 < options.minutes < 1e6:
-        raise ConfigError(f"--minutes is {options.minutes:g}; it must be positive, for example --minutes 10")
+        raise ConfigError(
+            f"--minutes is {options.minutes:g}; it must be positive and below a million, for example --minutes 10"
+        )
     sources = [_identity(source) for source in expand_paths(options.text)]
     folder = Path(options.out or Path("runs") / _name(options.text[0]))
     earlier = _read_mark(folder)
@@ -200,7 +202,9 @@ def _read_mark(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         mark = None
     if not isinstance(mark, dict) or mark.get("made_by") != "groundup run":
-        raise ConfigError(f"{str(folder)!r} is not empty and holds no `groundup run`; give another folder with --out")
+        raise ConfigError(
+            f"{str(folder)!r} is neither empty nor the folder of a `groundup run`; give another folder with --out"
+        )
     return mark
 
 
@@ -210,10 +214,9 @@ def _require_same(folder: Path, mark: dict[str, Any], sources: list[list[Any]]) 
             f"{str(folder)!r} holds a run on {mark['text'][0][0]} as it was then; give another folder with --out"
         )
     if finished := mark.get("finished"):
-        raise ConfigError(
-            f"{str(folder)!r} holds a finished run on this text ({finished['bits_per_byte']:.3f} bits per byte); "
-            "give another folder with --out"
-        )
+        reached = finished["bits_per_byte"]
+        loss = "" if reached is None else f" ({reached:.3f} bits per byte)"
+        raise ConfigError(f"{str(folder)!r} holds a finished run on this text{loss}; give another folder with --out")
 
 
 def _make_room(folder: Path) -> None:

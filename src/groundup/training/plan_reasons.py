@@ -79,11 +79,13 @@ def _of_training(plan: Plan) -> Iterator[Choice]:
 
 
 def _of_result(plan: Plan, spent_s: float) -> Iterator[Choice]:
+    needed_s = spent_s + plan.prepare_s + plan.train_s + plan.finish_s
+    too_short = f"; too short: the least that can be done takes {needed_s:.0f} s" if needed_s > plan.seconds else ""
     yield Choice(
         "time",
         f"{plan.seconds / 60:.3g} min",
         f"{spent_s:.0f} s measuring, {plan.prepare_s:.0f} s tokenizer and shards, {plan.train_s:.0f} s training "
-        f"(validation {plan.passes * plan.pause_s:.0f} s), {plan.finish_s:.0f} s samples and report",
+        f"(validation {plan.passes * plan.pause_s:.0f} s), {plan.finish_s:.0f} s samples and report{too_short}",
     )
     low, high = plan.band
     yield Choice(
