@@ -1,10 +1,13 @@
 """A first look at a corpus, and the part of it that a run takes."""
 
+import itertools
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
+from groundup.data import excerpt
 from groundup.data.excerpt import LEAST_BYTES, PIECE_CHARS, survey, take_text
 from groundup.errors import DataError
 
@@ -87,3 +90,11 @@ def test_a_spelled_separator_in_json_lines_stays_text(tmp_path):
     path.write_text("\n".join(lines), encoding="utf-8")
     train, valid, _ = take(tmp_path, path)
     assert len(train) + len(valid) == 150 and "<|endoftext|>" in train[0]
+
+
+def test_the_speed_of_encoding_is_in_bytes(tmp_path, monkeypatch):
+    """Twice as many bytes as characters, and a clock that moves by a second at each look."""
+    path = tmp_path / "greek.txt"
+    path.write_text("αβγδε" * 1000, encoding="utf-8")
+    monkeypatch.setattr(excerpt, "time", SimpleNamespace(perf_counter=itertools.count().__next__))
+    assert survey(path).encode_bytes_per_s == 1000

@@ -152,14 +152,15 @@ def _bytes_per_token(texts: Sequence[bytes]) -> tuple[tuple[tuple[int, float], .
     trainer = BpeTrainer([END_OF_TEXT])
     trainer.add_documents([known])
     vocab, merges = trainer.learn(VOCAB_SIZES[-1], Learning(min_frequency=2))
+    unseen_bytes = len(unseen.encode())
     found = []
     rate = math.inf
     for size in [size for size in VOCAB_SIZES if size <= len(vocab)] or [len(vocab)]:
         tokenizer = Tokenizer({id: vocab[id] for id in range(size)}, merges[: size - FIRST_SIZE], [END_OF_TEXT])
         started = time.perf_counter()
         count = len(tokenizer.encode_to_array(unseen, special="text"))
-        rate = min(rate, len(unseen) / max(1e-6, time.perf_counter() - started))
-        found.append((size, len(unseen.encode()) / max(1, count)))
+        rate = min(rate, unseen_bytes / max(1e-6, time.perf_counter() - started))
+        found.append((size, unseen_bytes / max(1, count)))
     return tuple(found), rate
 
 

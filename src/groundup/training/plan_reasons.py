@@ -25,7 +25,8 @@ def explain(plan: Plan, corpus: Corpus, *, spent_s: float) -> list[Choice]:
 def _of_text(plan: Plan, corpus: Corpus) -> Iterator[Choice]:
     more = "" if corpus.is_whole else " or more"
     part = "all of it" if plan.every == 1 else f"one piece in {plan.every}: the time is too short to train on more"
-    yield Choice("text", f"{plan.text_bytes / 1e6:.2f} of {corpus.size_bytes / 1e6:.2f} MB{more}", part)
+    unit, name = (1e6, "MB") if corpus.size_bytes >= 1e6 else (1e3, "kB")
+    yield Choice("text", f"{plan.text_bytes / unit:.2f} of {corpus.size_bytes / unit:.2f} {name}{more}", part)
     yield Choice(
         "held out",
         f"{100 * plan.valid_fraction:.1f} %",
