@@ -12,10 +12,13 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks" / "workers"))
 
 import generate as generate_benchmark
-from bench.generation import CONTESTANTS, PAIRS, TOLERANCE, conclude, find_problem, shortfall
+from bench.generation import CONTESTANTS, OURS, PAIRS, TOLERANCE, conclude, find_problem, shortfall
 from bench.generation_report import generation_table, plot_generation
 from bench.generation_weights import make_model, write_weights
 from bench.results import keep_results
+from bench.worker import Worker
+
+from groundup.environment import peak_memory_bytes
 
 SHAPE = {"vocab_size": 60, "context_length": 12, "d_model": 16, "d_ff": 24, "num_layers": 2, "num_heads": 2}
 PROMPTS = generate_benchmark.make_prompts(60, 3)
@@ -71,6 +74,22 @@ def test_weights_go_to_others_under_their_names_and_in_their_order():
     arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     ids = build(Shape(**SHAPE), arrays, "float32", torch.get_num_threads())(PROMPTS, 11)
     assert find_problem(model, PROMPTS, ids, "float32") is None
+
+
+def test_memory_is_that_of_the_worker_and_not_of_the_one_who_started_it(tmp_path):
+    """getrusage would tell the peak of this process, which holds torch, for a worker that holds next to nothing."""
+    script = tmp_path / "worker.py"
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(OURS.script.parent)!r})\nfrom writing import serve_writing\n"
+        "serve_writing(lambda shape, weights, way, threads: lambda prompts, num_tokens: [[0] * num_tokens], {})\n",
+        encoding="utf-8",
+    )
+    weights = write_weights(make_model(SHAPE), tmp_path / "weights.npz")
+    with Worker([sys.executable, script], "light") as worker:
+        worker.request("set_up", shape=SHAPE, weights_path=str(weights), way="any", threads=1)
+        answer = worker.request("write", prompts=[[1]], num_tokens=3)
+    assert answer["ids"] == [[0, 0, 0]] and answer["seconds"] >= 0
+    assert 1 << 20 < answer["peak_memory_bytes"] < peak_memory_bytes() / 2
 
 
 def test_prompts_are_one_id_each_and_no_two_alike():

@@ -14,7 +14,8 @@ def generation_table(batch_size: int, group: Mapping[str, Any]) -> str:
     for name, one in _ranked(group):
         rate = one["tokens_per_s"]
         numbers = [f"{rate[key]:,.0f}" for key in ("median", "low", "high")]
-        memory = f"{one['peak_memory_bytes'] / 1e6:,.0f} MB"
+        peak = one["peak_memory_bytes"]
+        memory = "-" if peak is None else f"{peak / 1e6:,.0f} MB"
         rows.append([name, *numbers, f"{one['same_ids']:.0%}", f"{one['shortfall']:.1g}", memory])
     lines = columns(rows)
     lines += [f"{name}: not measured, {problem}" for name, problem in group["refused"].items()]

@@ -4,13 +4,13 @@ A worker says how to build its model and how that writes; timing and checking ar
 environments of all peers, so: numpy and the standard library only.
 """
 
-import resource
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from process_memory import peak_memory_bytes
 from protocol import serve
 
 # (prompts, number of ids to write) -> the ids written after each prompt.
@@ -47,7 +47,6 @@ def serve_writing(build: Callable[[Shape, Weights, str, int], Write], versions: 
         start = time.perf_counter()
         ids = writers[-1](prompts, num_tokens)
         seconds = time.perf_counter() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        return {"ids": ids, "seconds": seconds, "peak_memory_bytes": peak}
+        return {"ids": ids, "seconds": seconds, "peak_memory_bytes": peak_memory_bytes()}
 
     serve({"set_up": set_up, "write": write})
