@@ -17,6 +17,7 @@ from bench.generation_report import generation_table, plot_generation
 from bench.generation_weights import make_model, write_weights
 from bench.results import keep_results
 from bench.worker import Worker
+from model_shape import Shape
 
 from groundup.environment import peak_memory_bytes
 
@@ -28,7 +29,6 @@ PROMPTS = generate_benchmark.make_prompts(60, 3)
 def texts(tmp_path_factory) -> dict[str, list[list[int]]]:
     """What our worker writes, each way."""
     from generate_groundup import build
-    from writing import Shape
 
     path = write_weights(make_model(SHAPE), tmp_path_factory.mktemp("weights") / "weights.npz")
     with np.load(path) as weights:
@@ -68,7 +68,6 @@ def test_weights_go_to_others_under_their_names_and_in_their_order():
     """Hugging Face pairs component k of a head with k + half, we 2k with 2k + 1."""
     pytest.importorskip("transformers")
     from generate_huggingface import build
-    from writing import Shape
 
     model = make_model(SHAPE)
     arrays = {name: tensor.numpy() for name, tensor in model.state_dict().items()}

@@ -38,8 +38,8 @@ from bench.race_course import (
     verdict,
 )
 from bench.training_plot import plot_race
+from model_shape import Shape
 from racing import Racer
-from training_step import Shape
 
 from groundup.data.batches import batch_at
 

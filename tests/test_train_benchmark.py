@@ -31,8 +31,9 @@ from bench.training_plot import plot_sweep, plot_training
 from bench.training_result import conclude, flops_per_token
 from bench.training_sizes import BASE, QUICK, SWEEPS, sized
 from bench.training_table import sweep_table, training_table
+from model_shape import Shape
 from process_memory import peak_memory_bytes, reset_peak_memory
-from training_step import Built, Shape, TrainingStep
+from training_step import Built, TrainingStep
 
 TOY = Shape(vocab_size=50, context_length=8, d_model=16, d_ff=24, num_layers=2, num_heads=2)
 TOLERANCE = Tolerance(1e-3, 1e-3)

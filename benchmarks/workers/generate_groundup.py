@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 import torch
-from writing import Shape, Weights, Write, serve_writing
+from model_shape import Shape
+from writing import Weights, Write, serve_writing
 
 import groundup
 from groundup.checkpoint import load_state_dict

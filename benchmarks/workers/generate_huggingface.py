@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 import transformers
-from transformers import LlamaConfig, LlamaForCausalLM
-from writing import Shape, Weights, Write, serve_writing
+from huggingface_llama import make_llama
+from model_shape import Shape
+from writing import Weights, Write, serve_writing
 
 NAMES = {
     "attn.q_proj": "self_attn.q_proj",
@@ -24,22 +25,7 @@ NAMES = {
 def build(shape: Shape, weights: Weights, way: str, threads: int) -> Write:
     """The same weights under Hugging Face's names."""
     torch.set_num_threads(threads)
-    config = LlamaConfig(
-        vocab_size=shape.vocab_size,
-        max_position_embeddings=shape.context_length,
-        hidden_size=shape.d_model,
-        intermediate_size=shape.d_ff,
-        num_hidden_layers=shape.num_layers,
-        num_attention_heads=shape.num_heads,
-        num_key_value_heads=shape.num_heads,
-        rms_norm_eps=1e-5,
-        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
-        tie_word_embeddings=False,
-        attn_implementation="sdpa",
-        bos_token_id=None,
-        eos_token_id=None,
-    )
-    model = LlamaForCausalLM(config).eval()
+    model = make_llama(shape, use_cache=True).eval()
     model.load_state_dict({name: torch.from_numpy(array) for name, array in renamed(shape, weights).items()})
     model.to({"float32": torch.float32, "bf16": torch.bfloat16}[way])
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import llama_cpp
 import numpy as np
 from llama_gguf import write_gguf
-from writing import Shape, Weights, Write, serve_writing
+from model_shape import Shape
+from writing import Weights, Write, serve_writing
 
 
 def build(shape: Shape, weights: Weights, way: str, threads: int) -> Write:

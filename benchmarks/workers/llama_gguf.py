@@ -8,7 +8,8 @@ from pathlib import Path
 
 from gguf import GGMLQuantizationType, GGUFWriter, LlamaFileType, TokenType
 from gguf.quants import quantize
-from writing import Shape, Weights
+from model_shape import Shape
+from writing import Weights
 
 NAMES = {
     "attn.q_proj": "attn_q",

@@ -9,9 +9,10 @@ import functools
 from typing import Literal
 
 import torch
+from model_shape import Shape
 from torch import Tensor
 from training_parts import EMBEDDING, HEAD, NORM, View, layer_parts, paired_by_neighbours
-from training_step import BETAS, EPS, LR, WEIGHT_DECAY, Built, Shape, serve_training
+from training_step import BETAS, EPS, LR, WEIGHT_DECAY, Built, serve_training
 
 import groundup
 from groundup.config import ModelConfig
@@ -31,15 +32,7 @@ def build(settings: contextlib.ExitStack, shape: Shape, precision: str) -> Built
     number, _, word = precision.partition(" ")
     kernels: Literal["auto", "reference"] = "reference" if word == "reference" else "auto"
     settings.enter_context(fast_products("cpu", wanted=kernels == "auto"))
-    config = ModelConfig(
-        vocab_size=shape.vocab_size,
-        context_length=shape.context_length,
-        d_model=shape.d_model,
-        d_ff=shape.d_ff,
-        num_layers=shape.num_layers,
-        num_heads=shape.num_heads,
-    )
-    model = TransformerLM(config, ops=choose("cpu", DTYPES[number], kernels))
+    model = TransformerLM(ModelConfig(**vars(shape)), ops=choose("cpu", DTYPES[number], kernels))
     kind = FastAdamW if kernels == "auto" else AdamW
     optimizer = kind(parameter_groups(model, WEIGHT_DECAY), lr=LR, betas=BETAS, eps=EPS)
     clip = fast.clip_gradients if kernels == "auto" else gradients.clip_gradients

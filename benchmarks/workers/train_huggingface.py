@@ -2,33 +2,18 @@
 
 import torch
 import transformers
+from huggingface_llama import make_llama
+from model_shape import Shape
 from torch import Tensor
 from torch.nn import functional as F
 from torch_training import make_optimizer, prepare
 from training_parts import EMBEDDING, HEAD, NORM, View, layer_parts, paired_by_halves
-from training_step import Built, Shape, serve_training
-from transformers import LlamaConfig, LlamaForCausalLM
+from training_step import Built, serve_training
 
 
 def build(shape: Shape, precision: str) -> Built:
     """The same shape as ours, with Hugging Face's own initial weights."""
-    config = LlamaConfig(
-        vocab_size=shape.vocab_size,
-        max_position_embeddings=shape.context_length,
-        hidden_size=shape.d_model,
-        intermediate_size=shape.d_ff,
-        num_hidden_layers=shape.num_layers,
-        num_attention_heads=shape.num_heads,
-        num_key_value_heads=shape.num_heads,
-        rms_norm_eps=1e-5,
-        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
-        tie_word_embeddings=False,
-        attention_bias=False,
-        mlp_bias=False,
-        use_cache=False,
-        attn_implementation="sdpa",
-    )
-    model = LlamaForCausalLM(config).train()
+    model = make_llama(shape, use_cache=False).train()
     autocast = prepare(model, precision)
 
     def loss_of(inputs: Tensor, targets: Tensor) -> Tensor:

@@ -5,11 +5,12 @@ import importlib.metadata
 import torch
 from litgpt.config import Config
 from litgpt.model import GPT
+from model_shape import Shape
 from torch import Tensor
 from torch.nn import functional as F
 from torch_training import make_optimizer, prepare
 from training_parts import EMBEDDING, HEAD, NORM, View, layer_parts, paired_by_halves
-from training_step import Built, Shape, serve_training
+from training_step import Built, serve_training
 
 
 def build(shape: Shape, precision: str) -> Built:

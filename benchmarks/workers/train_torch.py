@@ -6,11 +6,12 @@ see torch_training.prepare.
 """
 
 import torch
+from model_shape import Shape
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_training import make_optimizer, prepare
 from training_parts import EMBEDDING, HEAD, NORM, View, layer_parts, paired_by_halves
-from training_step import Built, Shape, serve_training
+from training_step import Built, serve_training
 
 EPS, THETA = 1e-5, 10_000.0
 

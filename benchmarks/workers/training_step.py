@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from model_shape import Shape
 from process_memory import peak_memory_bytes, reset_peak_memory
 from protocol import serve
 from racing import Racer
@@ -22,18 +23,6 @@ from training_parts import Parts, fill, gradients, largest_error
 
 # The optimizer of all sides. No schedule and no clipping: neither is part of what is compared.
 LR, BETAS, EPS, WEIGHT_DECAY = 1e-3, (0.9, 0.95), 1e-8, 0.1
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The model all sides build; embedding and head are two matrices, no layer has a bias."""
-
-    vocab_size: int
-    context_length: int
-    d_model: int
-    d_ff: int
-    num_layers: int
-    num_heads: int
 
 
 @dataclass(frozen=True)

@@ -6,32 +6,16 @@ environments of all peers, so: numpy and the standard library only.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from model_shape import Shape
 from process_memory import peak_memory_bytes
 from protocol import serve
 
 # (prompts, number of ids to write) -> the ids written after each prompt.
 Write = Callable[[Sequence[Sequence[int]], int], list[list[int]]]
 Weights = dict[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The model that all build; embedding and head are two matrices, no layer has a bias."""
-
-    vocab_size: int
-    context_length: int
-    d_model: int
-    d_ff: int
-    num_layers: int
-    num_heads: int
-
-    @property
-    def d_head(self) -> int:
-        return self.d_model // self.num_heads
 
 
 def serve_writing(build: Callable[[Shape, Weights, str, int], Write], versions: dict[str, str]) -> None:
