@@ -1,6 +1,6 @@
 """Writing text: ours, readable and native, against Hugging Face and llama.cpp on the same weights; tokens per second.
 
-    python benchmarks/generate.py            some 30 minutes; writes benchmarks/results/
+    python benchmarks/generate.py            some 15 minutes; writes benchmarks/results/
     python benchmarks/generate.py --quick    a toy model: does it all work?
 
 Greedy text after a prompt of one token, a full context of it, one text at a time and sixteen side by side.
@@ -20,32 +20,15 @@ from bench.generation import Task, run_contest
 from bench.generation_report import generation_table, plot_generation
 from bench.generation_weights import make_model, write_weights
 from bench.results import FOLDER, keep_results
+from bench.training_sizes import BASE, QUICK
 
 from groundup.environment import describe, has_fast_bf16, usable_cores
-
-# The base configuration of the specification, 22.7 M parameters.
-SHAPE = {
-    "vocab_size": 10_000,
-    "context_length": 256,
-    "d_model": 512,
-    "d_ff": 1344,
-    "num_layers": 4,
-    "num_heads": 16,
-}
-QUICK_SHAPE = {
-    "vocab_size": 500,
-    "context_length": 32,
-    "d_model": 64,
-    "d_ff": 192,
-    "num_layers": 2,
-    "num_heads": 4,
-}
 
 
 def main() -> None:
     """Run the contest, print its tables, and write what came of it."""
     options = _parser().parse_args()
-    shape = QUICK_SHAPE if options.quick else SHAPE
+    shape = (QUICK if options.quick else BASE).shape
     rounds = options.rounds or (2 if options.quick else 5)
     threads = options.threads or usable_cores()
     print(f"1 + {shape['context_length'] - 1} tokens, {threads} threads, {rounds} rounds")
@@ -54,7 +37,7 @@ def main() -> None:
         "date": time.strftime("%Y-%m-%d"),
         "machine": describe(),
         "threads": threads,
-        "shape": shape,
+        "shape": dict(shape),
         "rounds": rounds,
         "bf16_in_hardware": has_fast_bf16("cpu"),
         "batches": {},

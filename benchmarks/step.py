@@ -19,12 +19,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 from bench.step_ways import CHECKPOINTED, DTYPES, MODULES, PRODUCTS, REFERENCE, SHAPE, WAYS, products_of, step_of
 
 from groundup import _native
+from groundup.environment import peak_memory_bytes
 from groundup.training.products import fast_products
 
 STEPS = 2  # measured for memory, after one to warm up
@@ -56,12 +56,9 @@ def main() -> None:
 def print_times(options: argparse.Namespace) -> None:
     clock = time.process_time if options.processor_time else time.perf_counter
     ways = options.ways or [way for way in WAYS if way != MODULES + CHECKPOINTED]
-    dtype, tokens, ids = (
-        DTYPES[options.precision],
-        options.batch_size * SHAPE.context_length,
-        some_ids(options.batch_size),
-    )
-    calls: dict[str, Callable[[], object]] = {way: step_of(way, dtype, ids) for way in ways}
+    dtype, ids = DTYPES[options.precision], some_ids(options.batch_size)
+    tokens = options.batch_size * SHAPE.context_length
+    calls: dict[str, Callable[[], object]] = {way: step_of(way, dtype, ids).seconds for way in ways}
     calls[PRODUCTS] = products_of(tokens, dtype)
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(options.rounds + 1):
@@ -98,9 +95,9 @@ def print_memory(options: argparse.Namespace) -> None:
 
 def memory_of(way: str, precision: str, batch_size: int) -> dict[str, float]:
     """What this process, which has done nothing else, needs for some steps."""
-    before = peak_bytes()
+    before = peak_memory_bytes()
     with fast_products("cpu", wanted=way != REFERENCE):
-        step = step_of(way, DTYPES[precision], some_ids(batch_size))
+        step = step_of(way, DTYPES[precision], some_ids(batch_size)).seconds
         step()
         start = resource.getrusage(resource.RUSAGE_SELF)
         for _ in range(STEPS):
@@ -108,17 +105,11 @@ def memory_of(way: str, precision: str, batch_size: int) -> dict[str, float]:
         end = resource.getrusage(resource.RUSAGE_SELF)
     system_s, user_s = end.ru_stime - start.ru_stime, end.ru_utime - start.ru_utime
     return {
-        "peak_bytes": peak_bytes(),
+        "peak_bytes": peak_memory_bytes(),
         "before_bytes": before,
         "faults": (end.ru_minflt - start.ru_minflt) / STEPS,
         "system_share": system_s / (system_s + user_s),
     }
-
-
-def peak_bytes() -> int:
-    """The most memory that this process ever had in use."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def some_ids(batch_size: int) -> torch.Tensor:

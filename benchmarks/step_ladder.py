@@ -1,6 +1,6 @@
 """From a training step as it is often written to ours, one change at a time: what each is worth.
 
-    python benchmarks/step_ladder.py             some ten minutes; writes results/
+    python benchmarks/step_ladder.py             some 4 minutes; writes results/
     python benchmarks/step_ladder.py --quick     a toy model: does it all work?
 
 The base model of the specification in float32. Every rung begins with the same weights, takes the same batch, and
@@ -19,15 +19,15 @@ from bench.notes import say
 from bench.plot import plot_steps
 from bench.results import FOLDER, keep_results
 from bench.rounds import interleave, ratio, summarise
-from bench.step_rungs import PHASES, Step, rungs
-from bench.step_ways import PRODUCTS, SHAPE, products_of
+from bench.step_rungs import rungs, step_on
+from bench.step_ways import PHASES, PRODUCTS, SHAPE, products_of
 from bench.table import columns, significant
+from bench.training_sizes import QUICK
 
 from groundup.config import ModelConfig
 from groundup.environment import describe
 from groundup.training.products import fast_products
 
-QUICK_SHAPE = ModelConfig(vocab_size=300, context_length=32, d_model=64, num_layers=2, num_heads=4)
 CHECKED = 2  # updates after which losses are compared; they warm up as well
 TOLERANCE = 1e-3  # nats: float32 sums in another order, an update later
 
@@ -35,7 +35,9 @@ TOLERANCE = 1e-3  # nats: float32 sums in another order, an update later
 def main() -> None:
     options = _parser().parse_args()
     logging.getLogger("groundup").setLevel(logging.ERROR)
-    shape, rows, rounds = (QUICK_SHAPE, 2, 1) if options.quick else (SHAPE, options.batch_size, options.rounds)
+    shape, rows, rounds = SHAPE, options.batch_size, options.rounds
+    if options.quick:
+        shape, rows, rounds = ModelConfig(**QUICK.shape), QUICK.batch_size, 1
     record: dict[str, Any] = {
         "benchmark": "step",
         "date": time.strftime("%Y-%m-%d"),
@@ -54,7 +56,7 @@ def climb(shape: ModelConfig, rows: int, rounds: int) -> dict[str, Any]:
     torch.manual_seed(0)
     ids = torch.randint(shape.vocab_size, (rows, shape.context_length + 1))
     found = rungs()
-    steps = {name: Step(rung, shape, ids) for name, rung in found.items()}
+    steps = {name: step_on(rung, shape, ids) for name, rung in found.items()}
 
     def seconds(name: str) -> dict[str, float]:
         if name == PRODUCTS:

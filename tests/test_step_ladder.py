@@ -14,7 +14,8 @@ import step_ladder
 from bench import step_rungs
 from bench.plot import plot_steps
 from bench.results import keep_results
-from bench.step_rungs import PHASES, attention_as_written
+from bench.step_rungs import attention_as_written
+from bench.step_ways import PHASES
 
 from groundup.config import ModelConfig
 

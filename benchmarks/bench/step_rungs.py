@@ -2,23 +2,18 @@
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from bench.step_ways import Step
 from groundup.config import ModelConfig
 from groundup.kernels.registry import choose
 from groundup.model import ops
 from groundup.model.rope import rotate
 from groundup.model.transformer import TransformerLM
-from groundup.optim import fast, gradients
-from groundup.optim.adamw import AdamW
-from groundup.training.loss import choose_loss
-
-PHASES = ("forward", "backward", "update")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,31 +62,8 @@ def rungs() -> dict[str, Rung]:
     return found
 
 
-class Step:
-    """Updates of a model of its own on one batch, with the seconds of each phase; the loss of each update is kept."""
-
-    def __init__(self, rung: Rung, shape: ModelConfig, ids: Tensor) -> None:
-        torch.manual_seed(1)
-        self._model = TransformerLM(shape, ops=dataclasses.replace(ops.REFERENCE, **rung.fields))
-        groups = gradients.parameter_groups(self._model, 0.1)
-        self._optimizer = (fast.FastAdamW if rung.fast_update else AdamW)(groups, lr=1e-3)
-        self._clip = fast.clip_gradients if rung.fast_update else gradients.clip_gradients
-        self._loss_of = choose_loss(
-            self._model, self._optimizer, torch.float32, kernels="auto", as_one_function=rung.as_one_function
-        )
-        self._inputs, self._targets = ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
-        self.losses: list[float] = []
-
-    def seconds(self) -> dict[str, float]:
-        """Of one update, by PHASES."""
-        moments = [time.perf_counter()]
-        loss = self._loss_of(self._inputs, self._targets)
-        moments.append(time.perf_counter())
-        loss.backward()
-        moments.append(time.perf_counter())
-        self._clip(self._model.parameters(), 1.0)
-        self._optimizer.step()
-        self._optimizer.zero_grad(set_to_none=True)
-        moments.append(time.perf_counter())
-        self.losses.append(float(loss.detach()))
-        return {phase: end - start for phase, start, end in zip(PHASES, moments, moments[1:], strict=False)}
+def step_on(rung: Rung, shape: ModelConfig, ids: Tensor) -> Step:
+    """Updates of a model of this shape as the rung has it; all rungs begin with the same weights."""
+    torch.manual_seed(1)
+    model = TransformerLM(shape, ops=dataclasses.replace(ops.REFERENCE, **rung.fields))
+    return Step(model, ids, fast_update=rung.fast_update, as_one_function=rung.as_one_function)
