@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.plot import OURS, THEIRS, pyplot_to_file
+from bench.plot import OURS, THEIRS, save, stacked
 from bench.table import columns
 
 
@@ -28,18 +28,9 @@ def generation_table(batch_size: int, group: Mapping[str, Any]) -> str:
 
 def plot_generation(record: Mapping[str, Any], path: Path) -> None:
     """Write tokens per second as a PNG, one panel for each batch size."""
-    pyplot = pyplot_to_file()
     groups = record["batches"]
-    heights = [max(len(group["contestants"]), 1) for group in groups.values()]
-    figure, axes = pyplot.subplots(
-        len(groups),
-        1,
-        figsize=(8, 1.2 + 0.4 * sum(heights) + 0.6 * len(groups)),
-        height_ratios=heights,
-        squeeze=False,
-        layout="constrained",
-    )
-    for axis, (batch_size, group) in zip(axes[:, 0], groups.items(), strict=True):
+    figure, axes = stacked([max(len(group["contestants"]), 1) for group in groups.values()], 0.4)
+    for axis, (batch_size, group) in zip(axes, groups.items(), strict=True):
         ranked = _ranked(group)[::-1]
         rates = [one["tokens_per_s"] for _, one in ranked]
         medians = [rate["median"] for rate in rates]
@@ -51,11 +42,9 @@ def plot_generation(record: Mapping[str, Any], path: Path) -> None:
         axis.margins(x=0.15)
         axis.spines[["top", "right"]].set_visible(False)
         axis.set_title(f"{batch_size} {'text' if batch_size == '1' else 'texts side by side'}", loc="left", fontsize=10)
-    axes[-1, 0].set_xlabel("greedy text, tokens per second (median and range of the rounds)")
+    axes[-1].set_xlabel("greedy text, tokens per second (median and range of the rounds)")
     machine = record["machine"]
-    figure.suptitle(f"{machine['processor']}, {record['threads']} threads, {record['date']}", fontsize=10)
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    save(figure, path, f"{machine['processor']}, {record['threads']} threads, {record['date']}")
 
 
 def _ranked(group: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:

@@ -1,6 +1,6 @@
 """Pictures of results about the tokenizer, and what all pictures share; those of training: training_plot.py."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,10 @@ def plot_measures(record: Mapping[str, Any], path: Path) -> None:
     if not panels:
         return
     pyplot = pyplot_to_file()
-    heights = [len(measures) for measures in panels.values()]
-    figure, axes = pyplot.subplots(
-        len(panels),
-        1,
-        figsize=(9, 1.2 + 0.32 * sum(heights) + 0.5 * len(panels)),
-        height_ratios=heights,
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-    )
+    figure, axes = stacked([len(measures) for measures in panels.values()], 0.32, sharex=True)
     names = list(dict.fromkeys(name for one in panels.values() for ratios in one.values() for name in ratios))
     colours = {name: f"C{number}" for number, name in enumerate(names)}
-    for axis, (group, measures) in zip(axes[:, 0], panels.items(), strict=True):
+    for axis, (group, measures) in zip(axes, panels.items(), strict=True):
         for line, ratios in enumerate(measures.values()):
             for name, found in ratios.items():
                 axis.plot((found["low"], found["high"]), (line, line), color=colours[name], linewidth=2, alpha=0.5)
@@ -46,15 +37,8 @@ def plot_measures(record: Mapping[str, Any], path: Path) -> None:
         axis.set_title(group, loc="left", fontsize=10)
     handles = [pyplot.Line2D([], [], marker="o", linestyle="", color=colours[name], label=name) for name in names]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(names), frameon=False)
-    axes[-1, 0].set_xlabel("times better is groundup (median and range of the rounds, logarithmic)")
-    figure.suptitle(
-        f"{record['machine']['processor']}, {record['threads']} threads, {record['date']}",
-        x=0.01,
-        ha="left",
-        fontsize=9,
-    )
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    axes[-1].set_xlabel("times better is groundup (median and range of the rounds, logarithmic)")
+    save(figure, path, f"{record['machine']['processor']}, {record['threads']} threads, {record['date']}")
 
 
 def plot_ladder(record: Mapping[str, Any], path: Path) -> None:
@@ -64,17 +48,8 @@ def plot_ladder(record: Mapping[str, Any], path: Path) -> None:
     """
     pyplot = pyplot_to_file()
     ladders = record["ladders"]
-    heights = [len(ladder["rungs"]) for ladder in ladders.values()]
-    figure, axes = pyplot.subplots(
-        len(ladders),
-        1,
-        figsize=(9, 1.0 + 0.34 * sum(heights) + 0.7 * len(ladders)),
-        height_ratios=heights,
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for axis, (name, ladder) in zip(axes[:, 0], ladders.items(), strict=True):
+    figure, axes = stacked([len(ladder["rungs"]) for ladder in ladders.values()], 0.34, sharex=True)
+    for axis, (name, ladder) in zip(axes, ladders.items(), strict=True):
         rungs = ladder["rungs"]
         rates = [one["bytes_per_s"] for one in rungs.values()]
         medians = [rate["median"] / 1e6 for rate in rates]
@@ -94,21 +69,19 @@ def plot_ladder(record: Mapping[str, Any], path: Path) -> None:
         merges = f", {ladder['num_merges']:,} merges" if "num_merges" in ladder else ""
         axis.set_title(f"{name.split(',')[0]}   (text: {' and '.join(sorted(sizes))}{merges})", loc="left", fontsize=10)
     everything = [one["bytes_per_s"]["median"] / 1e6 for ladder in ladders.values() for one in ladder["rungs"].values()]
-    axes[0, 0].set_xscale("log")
-    axes[0, 0].set_xlim(min(everything) / 2, max(everything) * 12)  # room for the labels
-    axes[0, 0].xaxis.set_major_formatter("{x:g}")
+    axes[0].set_xscale("log")
+    axes[0].set_xlim(min(everything) / 2, max(everything) * 12)  # room for the labels
+    axes[0].xaxis.set_major_formatter("{x:g}")
     handles = [
         pyplot.Rectangle((0, 0), 1, 1, facecolor=THEIRS, edgecolor="white", hatch="///", label="Python"),
         pyplot.Rectangle((0, 0), 1, 1, facecolor=OURS, label="native core"),
     ]
     figure.legend(handles=handles, loc="outside lower right", ncols=2, frameon=False)
-    axes[-1, 0].set_xlabel(
+    axes[-1].set_xlabel(
         "MB of text per second, logarithmic: median and range of the rounds.\n"
         "x: times the rung above it; those called 'again': times 'the same text again'"
     )
-    figure.suptitle(f"{record['machine']['processor']}, {record['date']}", x=0.01, ha="left", fontsize=9)
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    save(figure, path, f"{record['machine']['processor']}, {record['date']}")
 
 
 def plot_steps(record: Mapping[str, Any], path: Path) -> None:
@@ -141,9 +114,7 @@ def plot_steps(record: Mapping[str, Any], path: Path) -> None:
     tokens = (
         f"{record['batch_size']} x {record['shape']['context_length']} tokens, float32, {record['threads']} threads"
     )
-    figure.suptitle(f"{record['machine']['processor']}, {tokens}", x=0.01, ha="left", fontsize=9)
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    save(figure, path, f"{record['machine']['processor']}, {tokens}")
 
 
 def plot_neighbours(record: Mapping[str, Any], path: Path) -> None:
@@ -162,18 +133,7 @@ def plot_neighbours(record: Mapping[str, Any], path: Path) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     axis.set_xlabel("bits per byte, against the plan (right: the plan is better)")
     text = f"{', '.join(record['corpus'])}, {record['seconds']:.0f} s, plan {base['bits_per_byte']:.3f} bits per byte"
-    axis.set_title(f"{text}, {record['date']}", loc="left", fontsize=10)
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
-
-
-def _rung_label(rung: Mapping[str, Any]) -> str:
-    gain = f"   x {significant(rung['gain']['median'])}" if rung["gain"] else ""
-    return f"{significant(rung['bytes_per_s']['median'] / 1e6)}{gain}"
-
-
-def _compared(outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    return {name: outcome["ratios"] for name, outcome in outcomes.items() if outcome["ratios"]}
+    save(figure, path, f"{text}, {record['date']}")
 
 
 def plot_curves(record: Mapping[str, Any], path: Path) -> None:
@@ -197,9 +157,28 @@ def plot_curves(record: Mapping[str, Any], path: Path) -> None:
     upper.legend(frameon=False)
     for axis in (upper, lower):
         axis.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"{record['title']}; {record['machine']['processor']}, {record['date']}", fontsize=10)
+    save(figure, path, f"{record['title']}; {record['machine']['processor']}, {record['date']}")
+
+
+def stacked(lines: Sequence[int], line_inches: float, *, sharex: bool = False) -> tuple[Any, list[Any]]:
+    """A figure and its panels, one below the other, with room for so many bars or lines in each."""
+    figure, axes = pyplot_to_file().subplots(
+        len(lines),
+        1,
+        figsize=(9, 1.2 + line_inches * sum(lines) + 0.6 * len(lines)),
+        height_ratios=lines,
+        sharex=sharex,
+        squeeze=False,
+        layout="constrained",
+    )
+    return figure, list(axes[:, 0])
+
+
+def save(figure: Any, path: Path, title: str) -> None:
+    """Write the figure as a PNG, with what was measured and where above it, and let go of it."""
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9)
     figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    pyplot_to_file().close(figure)
 
 
 def pyplot_to_file() -> Any:
@@ -210,3 +189,12 @@ def pyplot_to_file() -> Any:
     from matplotlib import pyplot
 
     return pyplot
+
+
+def _rung_label(rung: Mapping[str, Any]) -> str:
+    gain = f"   x {significant(rung['gain']['median'])}" if rung["gain"] else ""
+    return f"{significant(rung['bytes_per_s']['median'] / 1e6)}{gain}"
+
+
+def _compared(outcomes: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {name: outcome["ratios"] for name, outcome in outcomes.items() if outcome["ratios"]}

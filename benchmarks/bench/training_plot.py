@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.plot import pyplot_to_file
+from bench.plot import pyplot_to_file, save, stacked
 from bench.training_table import sides_of
 
 OURS, READABLE = "#0072b2", "#56b4e9"
@@ -21,7 +21,6 @@ def plot_training(record: Mapping[str, Any], path: Path) -> None:
     groups = {precision: group for precision, group in record["precisions"].items() if any(group["best"].values())}
     if not groups:
         return
-    pyplot = pyplot_to_file()
     ranked = {
         precision: sorted(
             (item for item in group["contestants"].items() if "tokens_per_s" in item[1]),
@@ -29,16 +28,8 @@ def plot_training(record: Mapping[str, Any], path: Path) -> None:
         )
         for precision, group in groups.items()
     }
-    heights = [len(bars) for bars in ranked.values()]
-    figure, axes = pyplot.subplots(
-        len(groups),
-        1,
-        figsize=(9, 1.3 + 0.45 * sum(heights) + 0.6 * len(groups)),
-        height_ratios=heights,
-        squeeze=False,
-        layout="constrained",
-    )
-    for axis, (precision, group) in zip(axes[:, 0], groups.items(), strict=True):
+    figure, axes = stacked([len(bars) for bars in ranked.values()], 0.45)
+    for axis, (precision, group) in zip(axes, groups.items(), strict=True):
         looks = looks_of(list(group["best"]))
         for name, one in ranked[precision]:
             rate = one["tokens_per_s"]
@@ -56,7 +47,7 @@ def plot_training(record: Mapping[str, Any], path: Path) -> None:
         ratio = group["ratio"]
         verdict = f"ours / {group['strongest']}: {ratio['median']:.2f}" if ratio else "no ratio"
         axis.set_title(f"{precision}   ({verdict})", loc="left", fontsize=10)
-    axes[-1, 0].set_xlabel(
+    axes[-1].set_xlabel(
         "training step, tokens per second: median and range of the rounds\n"
         "(in brackets: part of the fastest matrix product's rate, peak memory)"
     )
@@ -145,11 +136,5 @@ def looks_of(sides: list[str]) -> dict[str, tuple[str, str]]:
 
 def _save(figure: Any, record: Mapping[str, Any], path: Path) -> None:
     machine = record["machine"]
-    figure.suptitle(
-        f"{machine['processor']}, {record['threads']} threads, torch {machine['torch']}, {record['date']}",
-        x=0.01,
-        ha="left",
-        fontsize=9,
-    )
-    figure.savefig(path, dpi=150)
-    pyplot_to_file().close(figure)
+    title = f"{machine['processor']}, {record['threads']} threads, torch {machine['torch']}, {record['date']}"
+    save(figure, path, title)
