@@ -49,7 +49,7 @@ test-browser: $(VENV)/.installed-dev  ## the report in headless Chromium
 	$(BIN)/python -m pytest -m browser --numprocesses=0
 
 test-sanitized: $(VENV)/.installed-build  ## the core's tests, ended by the first memory error or undefined behaviour
-	$(SANITIZED) -m pytest --numprocesses=0 -k 'not every_code_point' $(CORE_TESTS)
+	$(SANITIZED) -m pytest --numprocesses=2 -k 'not every_code_point' $(CORE_TESTS)
 
 fuzz: $(VENV)/.installed-build  ## random input for FUZZ_SECONDS (300); FUZZ_SEED repeats a run
 	$(SANITIZED) -m fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
@@ -57,9 +57,12 @@ fuzz: $(VENV)/.installed-build  ## random input for FUZZ_SECONDS (300); FUZZ_SEE
 check: $(VENV)/.installed-dev  ## lint, format, types
 	scripts/check
 
-bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv of its own)
+bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv of its own); hours
 	$(BIN)/python benchmarks/tokenizer.py
 	$(BIN)/python benchmarks/train.py
+	$(BIN)/python benchmarks/train.py --sweep context batch width
+	$(BIN)/python benchmarks/race.py
+	$(BIN)/python benchmarks/generate.py
 
 experiments: $(VENV)/.installed  ## every experiment, in about four hours; stopped, it goes on; LAB='--data TEXT ...'
 	$(BIN)/groundup experiment all $(LAB)

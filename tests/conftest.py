@@ -1,6 +1,7 @@
 """What many tests start from: one thread, a tiny tokenizer, prepared data and run, the shared data if it is there."""
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -20,8 +21,13 @@ SENTENCES = [
     "It's a long way to the sea, but they'll walk 12 miles.",
 ]
 
-# A busy machine is no fault of the code; and the gate tries the same examples each time.
-hypothesis.settings.register_profile("groundup", deadline=None, derandomize=bool(os.environ.get("CI")))
+# What a script starts in the background has SIGINT ignored, and so had all that this process starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A busy machine is no fault of the code; and the same code is tried with the same examples each time, wherever it
+# runs: new ones are for `make fuzz`, and for HYPOTHESIS_SEARCH=1.
+new_examples = bool(os.environ.get("HYPOTHESIS_SEARCH"))
+hypothesis.settings.register_profile("groundup", deadline=None, derandomize=not new_examples)
 hypothesis.settings.load_profile("groundup")
 
 

@@ -1,4 +1,4 @@
-"""The parts of the benchmarks that decide what may be said: protocol, checks, rounds, ratios, table, files.
+"""What all benchmarks are made of: protocol, rounds, ratios, tables, files, environments of the peers.
 
 No peer is started: the workers here are scripts of a few lines that speak the same protocol.
 """
@@ -16,16 +16,16 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks" / "workers"))
 
-import train as train_benchmark
 from bench import peers
-from bench.contest import OURS, THEIRS, conclude, contestants, find_problem, unequal
-from bench.plot import plot_training
+from bench.contest import HUGGING_FACE, LITGPT, OURS
+from bench.curves import PATHS, REFERENCE, differences
+from bench.plot import plot_curves
 from bench.results import keep_results, result_name
 from bench.rounds import Summary, best_of, interleave, ratio, summarise
-from bench.table import columns, training_table
+from bench.table import columns
 from bench.worker import Worker, WorkerError
 
-BENCHMARKS = Path(train_benchmark.__file__).parent
+BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 
 # Rounds, medians, ratios
 
@@ -64,96 +64,7 @@ def test_the_best_may_be_the_lowest():
     assert best_of({"slow": [5.0, 1.0, 6.0], "fast": [2.0, 9.0, 2.0]}, highest=False) == "fast"
 
 
-# What counts as the same task
-
-
-GOOD = {"losses": [math.log(1000) + 0.1, 6.0], "gradients_finite": True}
-
-
-def test_a_model_that_learns_is_measured():
-    assert find_problem(GOOD, 1000) is None
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"losses": [6.9, math.nan]}, "a loss is not finite"),
-        ({"losses": [math.inf, 6.9]}, "a loss is not finite"),
-        ({"gradients_finite": False}, "a gradient is not finite"),
-        ({"losses": [9.2, 6.0]}, "the first loss is 9.200, and an untrained model has about 6.908"),
-        ({"losses": [6.9, 6.9]}, "does not fall"),
-    ],
-)
-def test_a_model_that_does_something_else_is_not(change, reason):
-    assert reason in find_problem(GOOD | change, 1000)
-
-
-def test_models_must_have_the_same_size():
-    sizes = {"a": 7, "b": 7, "c": 1234}
-    found = unequal({name: {"num_parameters": size} for name, size in sizes.items()})
-    assert found == [("c", "the model has 1,234 parameters, not 7")]
-    assert unequal({}) == []
-
-
-def test_both_sides_take_part_eager_and_compiled():
-    for precision, ways in (("float32", {"float32", "float32 oneDNN"}), ("bf16", {"bf16", "bf16 autocast"})):
-        everyone = contestants(precision)
-        assert len({one.name for one in everyone}) == len(everyone)
-        for peer, expected in ((OURS, {precision}), (THEIRS, ways)):
-            found = {(one.precision, one.compiled) for one in everyone if one.peer == peer}
-            assert found == {(way, compiled) for way in expected for compiled in (True, False)}
-
-
-def test_everyone_gets_the_same_batch():
-    ids = train_benchmark.make_ids(50, 3, 16)
-    assert ids == train_benchmark.make_ids(50, 3, 16)
-    assert [len(row) for row in ids] == [17, 17, 17]
-    assert set(range(50)) >= {id for row in ids for id in row} and len({id for row in ids for id in row}) > 25
-
-
 # The record, the table, the files
-
-
-@pytest.fixture
-def group() -> dict:
-    def entry(peer: str) -> dict:
-        return {"peer": peer, "losses": [9.25, 8.5], "gradients_finite": True, "num_parameters": 7, "num_steps": 9}
-
-    entries = {"ours eager": entry(OURS.name), "ours compiled": entry(OURS.name), "theirs": entry(THEIRS.name)}
-    rates = {
-        "ours eager": [900.0, 1000.0, 1100.0],
-        "ours compiled": [1500.0, 3000.0, 1600.0],
-        "theirs": [750.0, 1000.0, 800.0],
-    }
-    return conclude(entries, rates, {"theirs compiled": "a gradient is not finite"})
-
-
-def test_the_best_of_each_side_are_compared(group):
-    assert group["best"] == {OURS.name: "ours compiled", THEIRS.name: "theirs"}
-    assert group["ratio"] == {"median": 2.0, "low": 2.0, "high": 3.0}
-    assert group["contestants"]["theirs"]["tokens_per_s"] == {"median": 800.0, "low": 750.0, "high": 1000.0}
-    assert group["contestants"]["theirs"]["rounds"] == [750.0, 1000.0, 800.0]
-
-
-def test_a_side_without_a_valid_contestant_has_no_ratio(group):
-    alone = conclude({"ours": group["contestants"]["ours eager"]}, {"ours": [1.0]}, {"theirs": "it did not start"})
-    assert alone["ratio"] is None and alone["best"] == {OURS.name: "ours", THEIRS.name: None}
-    assert "theirs: not measured, it did not start" in training_table("float32", alone)
-    assert "no ratio" in training_table("float32", alone)
-
-
-def test_the_table_ranks_marks_and_concludes(group):
-    header, *lines = training_table("bf16", group).splitlines()
-    assert header.split() == ["bf16", "tokens/s", "low", "high", "steps", "loss", "after", "check"]
-    assert [line.split()[:4] for line in lines[:2]] == [
-        ["*", "ours", "compiled", "1,600"],
-        ["ours", "eager", "1,000", "900"],
-    ]
-    assert lines[2].split() == ["*", "theirs", "800", "750", "1,000", "9", "9.250", "8.500"]
-    assert lines[3:] == [
-        "  theirs compiled: not measured, a gradient is not finite",
-        "ours compiled / theirs: 2.00 (2.00 to 3.00)",
-    ]
 
 
 def test_columns_line_up():
@@ -164,20 +75,14 @@ def test_a_result_is_named_after_day_and_processor():
     assert result_name("2025-03-01", "Intel(R) Core(TM) i5 @ 2.9GHz", "x") == "2025-03-01-intel-r-core-tm-i5-2-9ghz-x"
 
 
-def test_results_are_written_as_json_and_png(group, tmp_path):
-    record = {
-        "benchmark": "train",
-        "date": "2025-03-01",
-        "machine": {"processor": "Some CPU"},
-        "threads": 2,
-        "precisions": {"float32": group, "bf16": group | {"ratio": None}},
-    }
-    said = keep_results(record, plot_training, tmp_path)
+def test_results_are_written_as_json_and_png(tmp_path):
+    record = {"benchmark": "train", "date": "2025-03-01", "machine": {"processor": "Some CPU"}}
+    said = keep_results(record, lambda record, path: path.write_bytes(b"a picture"), tmp_path)
     path = tmp_path / "2025-03-01-some-cpu-train.json"
     assert said == f"{path} and its plot"
     assert json.loads(path.read_text(encoding="utf-8")) == record
-    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
-    assert "not kept" in keep_results(record, plot_training, None)
+    assert path.with_suffix(".png").read_bytes() == b"a picture"
+    assert "not kept" in keep_results(record, lambda *_: None, None)
 
 
 # Workers
@@ -201,21 +106,28 @@ def add(a, b):
 def fail():
     raise ValueError("too small\\nand a second line")
 
+def greeting():
+    return dict(greeting=os.environ["GREETING"], has_path="PATH" in os.environ)
+
 def leave():
     print("out of memory", file=sys.stderr, flush=True)
     os._exit(1)
 
-serve({{"add": add, "fail": fail, "leave": leave, "sleep": lambda secs: time.sleep(secs)}})
+serve({{"add": add, "greeting": greeting, "fail": fail, "leave": leave, "sleep": lambda secs: time.sleep(secs)}})
 """,
         encoding="utf-8",
     )
-    with Worker([sys.executable, script], "peer") as worker:
+    with Worker([sys.executable, script], "peer", {"GREETING": "hello"}) as worker:
         yield worker
 
 
 def test_a_worker_answers_whatever_its_libraries_print(worker):
     assert worker.request("add", a=2, b=3) == {"sum": 5}
     assert worker.request("add", a=math.inf, b=1) == {"sum": math.inf}
+
+
+def test_a_worker_has_our_environment_and_what_was_added(worker):
+    assert worker.request("greeting") == {"greeting": "hello", "has_path": True}
 
 
 def test_a_worker_survives_an_error(worker):
@@ -238,47 +150,6 @@ def test_a_silent_worker_is_not_waited_for_in_vain(worker):
         worker.request("sleep", timeout_s=0.2, secs=60)
 
 
-# The training step that workers run
-
-
-def test_our_step_learns_and_is_timed():
-    import torch
-    from train_groundup import build
-    from training_step import Shape, TrainingStep
-
-    torch.manual_seed(0)
-    built = build(Shape(vocab_size=50, context_length=8, d_model=16, d_ff=32, num_layers=1, num_heads=2), "float32")
-    ids = torch.tensor(train_benchmark.make_ids(50, 2, 8))
-    step = TrainingStep(built, ids[:, :-1], ids[:, 1:], compiled=False)
-    check = step.check(max_steps=5, seconds=60)
-    assert len(check["losses"]) == 5 and find_problem(check, 50) is None
-    assert len(step.check(max_steps=5, seconds=0)["losses"]) == 2
-    assert len(step.measure(max_steps=3, seconds=60)["step_s"]) == 3
-    (seconds,) = step.measure(max_steps=3, seconds=0)["step_s"]
-    assert seconds > 0
-
-
-def test_gradients_are_checked_beside_losses():
-    import torch
-    from training_step import Built, TrainingStep
-
-    model = torch.nn.Linear(1, 1, bias=False)
-
-    def loss_of(inputs, targets):
-        return (model.weight - model.weight.detach()).sum() * math.inf + 1.0  # finite only without a gradient
-
-    def finite_loss_of(inputs, targets):
-        weight = model.weight.sum()
-        return torch.where(weight == weight, torch.ones(()), torch.sqrt(weight * 0 - 1))  # NaN flows backward
-
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.0)
-    for bad in (loss_of, finite_loss_of):
-        built = Built(model, bad, optimizer, "SGD")
-        assert not TrainingStep(built, torch.ones(1), torch.ones(1), compiled=False).check(max_steps=2, seconds=9)[
-            "gradients_finite"
-        ]
-
-
 # Environments
 
 
@@ -291,10 +162,10 @@ def test_an_environment_is_made_once_and_again_when_its_requirements_change(monk
     monkeypatch.setattr(peers.venv, "create", lambda path, **_: (made.append(path.name), path.mkdir(parents=True)))
     monkeypatch.setattr(peers.subprocess, "run", lambda command, **_: made.append(Path(command[-1]).name))
     for _ in range(2):
-        assert peers.interpreter(THEIRS, tmp_path) == tmp_path / "huggingface" / "bin" / "python"
+        assert peers.interpreter(HUGGING_FACE, tmp_path) == tmp_path / "huggingface" / "bin" / "python"
     assert made == ["huggingface", "huggingface.txt"]
     (tmp_path / "huggingface" / "requirements.installed").write_text("torch==1.0\n", encoding="utf-8")
-    peers.interpreter(THEIRS, tmp_path)
+    peers.interpreter(HUGGING_FACE, tmp_path)
     assert len(made) == 4
 
 
@@ -306,14 +177,33 @@ def test_an_environment_that_cannot_be_made_is_not_used_next_time(monkeypatch, t
     monkeypatch.setattr(peers.subprocess, "run", fail)
     for _ in range(2):
         with pytest.raises(WorkerError, match="the environment of huggingface could not be made"):
-            peers.interpreter(THEIRS, tmp_path)
+            peers.interpreter(HUGGING_FACE, tmp_path)
 
 
-def test_requirements_are_pinned_to_the_torch_of_the_project():
+@pytest.mark.parametrize(("peer", "package"), [(HUGGING_FACE, "transformers"), (LITGPT, "litgpt")])
+def test_requirements_are_pinned_to_the_torch_of_the_project(peer, package):
     def pins(path: Path) -> dict[str, str]:
         lines = (line.split("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
         return dict(line.split("==") for line in lines if line)
 
-    theirs, ours = pins(BENCHMARKS / "requirements" / "huggingface.txt"), pins(BENCHMARKS.parent / "constraints.txt")
-    assert {"torch", "transformers"} <= theirs.keys()
+    assert peer.requirements is not None
+    theirs, ours = pins(BENCHMARKS / "requirements" / peer.requirements), pins(BENCHMARKS.parent / "constraints.txt")
+    assert {"torch", package} <= theirs.keys()
     assert theirs["torch"] == ours["torch"]
+
+
+# Loss curves
+
+
+def test_curves_are_as_far_apart_as_at_their_worst_update(tmp_path):
+    curves = {path: [4.0, 3.0, 2.0] for path in PATHS}
+    curves["fast, float32"] = [4.0, 3.0005, 2.0]
+    curves["fast, bf16"] = [4.0, 3.0, 1.99]
+    found = differences(curves)
+    assert list(found) == [path for path in PATHS if path != REFERENCE]
+    assert (found["fast, float32"]["at_update"], found["fast, float32"]["is_within"]) == (2, True)
+    assert (found["fast, bf16"]["at_update"], found["fast, bf16"]["is_within"]) == (3, False)
+    assert found["fast, bf16"]["largest"] == pytest.approx(0.01)
+    record = {"curves": curves, "differences": found, "num_steps": 3, "title": "tiny", "date": "2025-03-01"}
+    plot_curves(record | {"machine": {"processor": "Tube"}}, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").stat().st_size > 1000

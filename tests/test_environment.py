@@ -130,6 +130,28 @@ def test_bf16_on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not environment.has_fast_bf16("abacus")
 
 
+def test_peak_memory_is_the_most_ever_held_and_not_that_of_the_program_before() -> None:
+    """A child of a large process: what getrusage tells it on Linux is at least what its parent held."""
+    ballast = bytearray(400_000_000)
+    program = (
+        "import groundup.environment as e; first = e.peak_memory_bytes(); taken = b'x' * 100_000_000; del taken;"
+        "print(first, e.peak_memory_bytes())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    first, second = map(int, done.stdout.split())
+    assert environment.peak_memory_bytes() > len(ballast)
+    assert first < 100_000_000 <= second - first + 1_000_000 < 110_000_000
+
+
+def test_peak_memory_without_proc(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment.resource, "getrusage", lambda _: SimpleNamespace(ru_maxrss=3000))
+    assert environment.peak_memory_bytes() == 3_072_000
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert environment.peak_memory_bytes() == 3000
+    machine.write("proc/self/status", "Name:\tpython\nVmHWM:\t   5000 kB\n")
+    assert environment.peak_memory_bytes() == 5_120_000
+
+
 def test_the_compiler_is_the_one_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = tmp_path / "my-c++"
     compiler.write_text("#!/bin/sh\n")

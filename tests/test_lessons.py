@@ -8,10 +8,12 @@ from pathlib import Path
 # Last on the path: see test_benchmarks.py.
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
+from bench.step_ways import PRODUCTS
 from bench.table import significant
 
 ROOT = Path(__file__).resolve().parent.parent
 LESSON = ROOT / "docs" / "lessons" / "tokenizer.md"
+STEP = LESSON.with_name("training-step.md")
 
 
 def lesson_rows(ladders: dict) -> dict[str, list[str]]:
@@ -46,14 +48,36 @@ def test_the_lesson_says_what_was_measured():
         assert figure in figures, figure
 
 
+def test_the_lesson_on_the_step_says_what_was_measured():
+    page = STEP.read_text(encoding="utf-8")
+    (source,) = set(re.findall(r"benchmarks/results/([\w-]+)\.json", page))
+    record = json.loads((ROOT / "benchmarks" / "results" / f"{source}.json").read_text(encoding="utf-8"))
+    measured = record["rungs"] | {PRODUCTS: {"seconds": record["products"], "gain": None, "adds": ""}}
+    expected = {}
+    for name, one in measured.items():
+        median, low, high = (significant(one["seconds"][key]) for key in ("median", "low", "high"))
+        gain = significant(one["gain"]["median"]) if one["gain"] else ""
+        expected[name] = [median, f"{low} to {high}", gain, one["adds"]]
+    rows = [
+        [cell.strip().strip("*") for cell in line.strip("|").split("|")] for line in page.splitlines() if "|" in line
+    ]
+    assert {row[0]: row[1:] for row in rows[2:]} == expected
+    used, alone = (measured[name]["seconds"]["median"] for name in ("update", PRODUCTS))
+    assert f"Of the {significant(used)} seconds" in page and f"{significant(alone)}: {alone / used:.0%}".replace(
+        "%", " %"
+    ) in page.replace("\n", " ")
+
+
 def test_the_lesson_counts_the_lines_of_the_reference():
     (told,) = re.findall(r"reference\.py` is [^.]*?\s(\d+)\s+lines\s+of Python", LESSON.read_text(encoding="utf-8"))
     source = ROOT / "src" / "groundup" / "tokenizer" / "reference.py"
     assert len(source.read_text(encoding="utf-8").splitlines()) == int(told)
 
 
-def test_the_lesson_links_to_files_that_exist():
-    for target in re.findall(r"\]\(([^)#:]+)\)", LESSON.read_text(encoding="utf-8")):
-        assert (LESSON.parent / target).exists(), target
-    for target in re.findall(r"`((?:native|benchmarks|src|docs)/[\w./]+)`", LESSON.read_text(encoding="utf-8")):
-        assert (ROOT / target).exists(), target
+def test_lessons_link_to_files_that_exist():
+    for lesson in (LESSON, STEP):
+        page = lesson.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#:]+)\)", page):
+            assert (lesson.parent / target).exists(), target
+        for target in re.findall(r"`((?:native|benchmarks|src|docs)/[\w./-]+)`", page):
+            assert (ROOT / target).exists(), target

@@ -1,6 +1,6 @@
-"""What decides in benchmarks/tokenizer.py: ids and merges that are compared, sessions, ratios, refusals, the table.
+"""What decides in benchmarks/tokenizer.py: ids that are compared, sessions, ratios, refusals, the table.
 
-No peer is installed: ours plays against itself and against workers of a few lines.
+Merges: test_merges_benchmark.py. No peer is installed: ours plays against itself and against workers of a few lines.
 """
 
 import doctest
@@ -9,7 +9,6 @@ import json
 import sys
 from array import array
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks" / "workers"))
 
 from bench import commands, tokenizer_groups, tokenizer_inputs, tokenizer_peers
-from bench.merges import check, count_words, replay
 from bench.peers import Peer
 from bench.plot import plot_measures
 from bench.sessions import Entrant, Measure, Reading, Session, Step, conclude, play, play_rounds, rate, read
@@ -28,18 +26,23 @@ from bench.tokenizer_groups import Contest
 from bench.tokenizer_inputs import QUICK, prepare_inputs
 from bench.tokenizer_peers import TOKENIZERS, make_entrants
 from bench.worker import WorkerError
-from tokenizer_rustbpe import recover_merges
-from tokenizer_work import Encoder, EncoderWork, difference, peak_memory_bytes, printable_bytes
+from process_memory import peak_memory_bytes
+from tokenizer_work import Encoder, EncoderWork, difference, printable_bytes
 
 from groundup.corpus import iter_documents
-from groundup.tokenizer.bpe import Tokenizer, train_bpe_from_iterator
-from groundup.tokenizer.reference import train_bpe_reference
+from groundup.tokenizer.bpe import Tokenizer
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 SPEED = Measure("speed", "MB/s", "higher")
 TIME = Measure("time", "s", "lower")
 GROWTH = Measure("growth", "x", None)
 TINY = replace(QUICK, text_bytes=3_000, adversarial_bytes=(40, 160), vocab_sizes=(300,), num_small=3, toy_bytes=9_000)
+
+
+@pytest.mark.parametrize("name", ["merges", "rounds", "table", "results", "tokenizer_groups", "ladder_training"])
+def test_examples_in_docstrings(name):
+    assert doctest.testmod(importlib.import_module(f"bench.{name}"))[0] == 0
+
 
 # Ids
 
@@ -138,85 +141,6 @@ def test_bytes_have_their_characters():
 def test_peak_memory_is_in_bytes():
     peak = peak_memory_bytes()
     assert peak is None or 1 << 20 < peak < 1 << 40
-
-
-# Merges
-
-
-@pytest.mark.parametrize("name", ["merges", "rounds", "table", "results", "tokenizer_groups", "ladder_training"])
-def test_examples_in_docstrings(name):
-    assert doctest.testmod(importlib.import_module(f"bench.{name}"))[0] == 0
-
-
-STORY = "the cat sat on the mat, the hat of the cat. aaaa aaaaa abababa   \n\n\n" * 3
-
-
-def test_our_merges_are_right_whatever_their_size(tmp_path):
-    (tmp_path / "corpus").write_text(STORY + "<|endoftext|>" + STORY, encoding="utf-8")
-    words = count_words([tmp_path / "corpus"], by_lines=False)
-    _, merges = train_bpe_from_iterator([STORY, STORY], 276)
-    assert check(words, merges, 20)[1] is None
-    assert check(words, merges[:-1], 20)[1] == "wrong merges: 19, not 20"
-    assert check(words, merges, 19)[1] == "wrong merges: 20, not 19"
-    assert check(words, merges[:3] + merges[4:], 19)[1].startswith("wrong merges: number 3, ")
-    assert check(words, [*merges[:3], merges[1], *merges[4:]], 20)[1].startswith("wrong merges: number 3, ")
-
-
-def test_there_may_be_nothing_left_to_merge():
-    words = {b"ab": 2}
-    assert check(words, [(b"a", b"b")], 5)[1] is None
-    assert check(words, [], 5)[1] == "wrong merges: 0, not 5"
-    assert check(words, [(b"a", b"b"), (b"a", b"b")], 5)[1].startswith("wrong merges: number 1, ")
-
-
-def test_replayed_counts_are_those_of_the_naive_algorithm():
-    words = {b"aab": 3, b"aaaa": 2, b"abab": 1, b"b": 9}
-    merges = [(b"a", b"a"), (b"aa", b"b"), (b"a", b"b")]
-
-    def naive(words: list[tuple[list[bytes], int]]) -> dict:
-        counts: dict = {}
-        for word, amount in words:
-            for pair in pairwise(word):
-                counts[pair] = counts.get(pair, 0) + amount
-        return counts
-
-    state = [([bytes([byte]) for byte in word], amount) for word, amount in words.items()]
-    expected = []
-    for left, right in merges:
-        counts = naive(state)
-        expected.append((counts.get((left, right), 0), max(counts.values())))
-        for word, _ in state:
-            place = 0
-            while place < len(word) - 1:
-                if (word[place], word[place + 1]) == (left, right):
-                    word[place : place + 2] = [left + right]
-                place += 1
-    assert list(replay(words, merges)) == expected
-
-
-def test_another_choice_among_equals_is_right_too():
-    words = {b"ab": 2, b"cd": 2}
-    for merges in ([(b"a", b"b"), (b"c", b"d")], [(b"c", b"d"), (b"a", b"b")]):
-        assert check(words, merges, 2)[1] is None
-
-
-def test_the_reference_learns_right_merges(tmp_path):
-    (tmp_path / "corpus").write_text(STORY, encoding="utf-8")
-    _, merges = train_bpe_reference(STORY, 290)
-    assert check(count_words([tmp_path / "corpus"], by_lines=False), merges, 34)[1] is None
-
-
-def test_words_are_counted_in_documents_or_in_lines(tmp_path):
-    (tmp_path / "corpus").write_bytes(b"a\n\n\nb<|endoftext|>a\r\n")
-    assert count_words([tmp_path / "corpus"], by_lines=False) == {b"a": 2, b"\n\n": 1, b"\n": 1, b"b": 1, b"\r\n": 1}
-    lines = count_words([tmp_path / "corpus"], by_lines=True)
-    assert lines[b"\n"] == 3 and lines[b"endoftext"] == 1 and b"\n\n" not in lines
-
-
-def test_the_pairs_behind_tokens_are_found():
-    _, merges = train_bpe_from_iterator([STORY], 300)
-    tokens = [bytes([byte]) for byte in range(256)] + [left + right for left, right in merges]
-    assert list(recover_merges(tokens)) == merges
 
 
 # Sessions

@@ -20,26 +20,6 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def training_table(precision: str, group: Mapping[str, Any]) -> str:
-    """The record of one precision (bench/contest.py), fastest first."""
-    ranked = sorted(group["contestants"].items(), key=lambda item: -item[1]["tokens_per_s"]["median"])
-    rows = [[precision, "tokens/s", "low", "high", "steps", "loss", "after check"]]
-    for name, one in ranked:
-        mark = "*" if name in group["best"].values() else " "
-        rate = one["tokens_per_s"]
-        numbers = [f"{rate[key]:,.0f}" for key in ("median", "low", "high")]
-        losses = [f"{one['losses'][place]:.3f}" for place in (0, -1)]
-        rows.append([f"{mark} {name}", *numbers, str(one["num_steps"]), *losses])
-    lines = columns(rows)
-    lines += [f"  {name}: not measured, {problem}" for name, problem in group["refused"].items()]
-    if ratio := group["ratio"]:
-        ours, theirs = group["best"].values()
-        lines.append(f"{ours} / {theirs}: {ratio['median']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})")
-    else:
-        lines.append("no ratio: one side has nothing to compare")
-    return "\n".join(lines)
-
-
 def measures_table(group: str, outcomes: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each measure (bench/sessions.py), a column for everyone: median and half the spread in per cent.
 

@@ -4,11 +4,12 @@ The other end is workers/protocol.py. What a worker says on stderr is kept and q
 """
 
 import json
+import os
 import queue
 import subprocess
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,9 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """A running worker; a context manager that ends it."""
+    """A running worker; a context manager that ends it. `environment` is added to that of this process."""
 
-    def __init__(self, command: Sequence[str | Path], name: str) -> None:
+    def __init__(self, command: Sequence[str | Path], name: str, environment: Mapping[str, str] | None = None) -> None:
         self.name = name
         self._complaints = tempfile.TemporaryFile(mode="w+", encoding="utf-8")  # noqa: SIM115, closed in close()
         self._process = subprocess.Popen(
@@ -30,6 +31,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._complaints,
+            env=os.environ | (environment or {}),
             encoding="utf-8",
         )
         self._lines: queue.Queue[str] = queue.Queue()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from process_memory import peak_memory_bytes
 from protocol import Operation, serve
 
 GPT2_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -213,15 +214,6 @@ def limit_threads(threads: int) -> None:
     """Tell the libraries how many threads to take; before they are imported."""
     os.environ["RAYON_NUM_THREADS"] = str(threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
-
-
-def peak_memory_bytes() -> int | None:
-    """The most memory this process ever had in use (VmHWM); None where the system does not say."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), None)
 
 
 def read_text(path: str | Path) -> str:

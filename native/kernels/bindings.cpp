@@ -214,6 +214,7 @@ void bind_kernels(nb::module_& module) {
     bind_embedding(module);
     bind_update(module);
     bind_attention(module);
+    bind_decode(module);
 }
 
 }  // namespace groundup::kernels

@@ -12,6 +12,7 @@ namespace groundup::kernels {
 
 void bind_kernels(nanobind::module_& module);
 void bind_attention(nanobind::module_& module);
+void bind_decode(nanobind::module_& module);
 
 using Address = std::uintptr_t;  // 0: null
 

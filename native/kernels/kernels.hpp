@@ -12,6 +12,7 @@
 
 #include "attention.hpp"
 #include "bf16.hpp"
+#include "decode.hpp"
 
 namespace groundup::kernels {
 
@@ -56,7 +57,7 @@ struct AddRmsNormBackward {
     const float* inverse_rms;
     const float* weight;
     const float* residual_gradient;  // what reaches the sum on other ways; null: nothing
-    float* x_gradient;               // may be residual_gradient
+    float* x_gradient;               // may be residual_gradient or x
     Value* x_gradient_copy;          // the same in Value; null: not wanted
     float* weight_gradient;
     std::size_t rows;
@@ -82,8 +83,8 @@ struct SwiGluBackward {
     const Value* up;  // null: SiLU
     std::size_t stride;
     const Value* out_gradient;
-    Value* gate_gradient;
-    Value* up_gradient;           // null if up is
+    Value* gate_gradient;         // may be gate
+    Value* up_gradient;           // null if up is; may be up
     std::size_t gradient_stride;  // of gate_gradient and up_gradient
     std::size_t rows;
     std::size_t columns;
@@ -223,6 +224,7 @@ struct Kernels {
     Both<Scale> scale;
     Both<CausalAttention> causal_attention;
     Both<CausalAttentionBackward> causal_attention_backward;
+    void (*decode)(const Decode&);
 };
 
 // What this processor can run, the best first; "portable" is always the last.

@@ -44,8 +44,9 @@ void swiglu_backward(const SwiGluBackward<Value>& a) {
         Value* const up_gradient = a.up_gradient + row * a.gradient_stride;
         for_each_vector(a.columns, [&](auto at) {
             const Floats z = load(gate, at), s = sigmoid(z), by_sigmoid = load(out_gradient, at) * s;
+            const Floats by_both = by_sigmoid * load(up, at);  // before its place may be written to
             store(up_gradient, at, by_sigmoid * z);
-            store(gate_gradient, at, by_sigmoid * load(up, at) * fma(z, one - s, one));
+            store(gate_gradient, at, by_both * fma(z, one - s, one));
         });
     });
 }

@@ -1,6 +1,7 @@
 #include "threads.hpp"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,8 +18,13 @@ namespace {
 // the process's OpenMP pool, the caller among them, and waits.
 using OpenMpParallel = void (*)(void (*work)(void*), void* data, unsigned num_threads, unsigned flags);
 
+// The threads of a pool are not there in a forked child, and GNU's runtime would wait for them for ever.
+std::atomic<bool> is_forked{false};
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+
 // Looked up until it is there: torch, whose libraries bring it, may be loaded after the first kernel has run.
 OpenMpParallel openmp_parallel() {
+    if (is_forked.load(std::memory_order_relaxed)) return nullptr;
     static std::atomic<OpenMpParallel> found{nullptr};
     OpenMpParallel parallel = found.load(std::memory_order_relaxed);
     if (parallel == nullptr) {

@@ -1,8 +1,9 @@
 // Threads and scratch memory for the kernels, compiled once, for every processor.
 //
 // The threads are torch's own where torch is loaded: its OpenMP workers spin for a while after each operation and would
-// fight a second pool for the cores. Work is cut into chunks whose number depends on its size alone, so that no result
-// depends on the number of threads; whoever is free takes the next chunk.
+// fight a second pool for the cores. In a forked child, which has lost them, threads are started anew. Work is cut into
+// chunks whose number depends on its size alone, so that no result depends on the number of threads; whoever is free
+// takes the next chunk.
 #pragma once
 
 #include <cstddef>

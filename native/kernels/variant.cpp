@@ -26,6 +26,7 @@ constinit const Kernels table = {
     .scale = {scale, scale},
     .causal_attention = {causal_attention, causal_attention},
     .causal_attention_backward = {causal_attention_backward, causal_attention_backward},
+    .decode = decode,
 };
 
 }  // namespace groundup::kernels::GROUNDUP_VARIANT

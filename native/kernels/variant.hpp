@@ -37,5 +37,6 @@ template <class Value>
 void causal_attention(const CausalAttention<Value>& arguments);
 template <class Value>
 void causal_attention_backward(const CausalAttentionBackward<Value>& arguments);
+void decode(const Decode& arguments);
 
 }  // namespace groundup::kernels::GROUNDUP_VARIANT

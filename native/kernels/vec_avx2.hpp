@@ -77,6 +77,11 @@ inline void store(Bf16* p, Part at, Floats a) {
     __builtin_memcpy(p + at.begin, row, at.count * sizeof(Bf16));
 }
 
+inline Floats load(const std::int8_t* p, Whole at) {
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + at.begin));
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))};
+}
+
 inline float sum(Floats a) {
     __m128 half = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
     half = _mm_add_ps(half, _mm_movehl_ps(half, half));

@@ -66,6 +66,11 @@ inline void store(Bf16* p, Part at, Floats a) {
     _mm256_mask_storeu_epi16(p + at.begin, first_lanes(at.count), narrow(a));
 }
 
+inline Floats load(const std::int8_t* p, Whole at) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + at.begin));
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
+}
+
 inline float sum(Floats a) { return _mm512_reduce_add_ps(a.v); }
 inline float largest(Floats a) { return _mm512_reduce_max_ps(a.v); }
 

@@ -89,6 +89,13 @@ inline void store(Bf16* p, Part at, Floats a) {
     __builtin_memcpy(p + at.begin, &bits, at.count * sizeof(Bf16));
 }
 
+inline Floats load(const std::int8_t* p, Whole at) {
+    using Bytes = std::int8_t __attribute__((vector_size(4)));
+    Bytes bytes;
+    __builtin_memcpy(&bytes, p + at.begin, sizeof bytes);
+    return {__builtin_convertvector(bytes, Floats::Lanes)};
+}
+
 inline float sum(Floats a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 
 inline float largest(Floats a) {

@@ -318,3 +318,56 @@ def causal_attention_backward(
     bf16: bool,
     num_threads: int,
 ) -> None: ...
+
+# Values and scales (0: none) of a packed matrix.
+_Matrix = tuple[int, int]
+
+# Weights of a model in panels (native/kernels/decode.hpp); each layer: norm, qkv, output, norm, gate and up, down. What
+# the addresses name is the caller's to keep.
+class Decoder:
+    def __init__(
+        self,
+        layers: Sequence[tuple[int, _Matrix, _Matrix, int, _Matrix, _Matrix]],
+        embedding: int,
+        final_norm: int,
+        head: _Matrix,
+        cos: int,
+        sin: int,
+        *,
+        weights: str,
+        d_model: int,
+        heads: int,
+        kv_heads: int,
+        d_ff: int,
+        vocab_size: int,
+        context_length: int,
+        norm_eps: float,
+    ) -> None: ...
+
+    # rows: addresses of ids, uniform numbers and log-probabilities; num_ids, start, cached and steps of DecodedRow.
+    # Returns the latter four of each afterwards, and whether all logits were finite. Steps are left where the passes
+    # did not reach.
+    def decode(
+        self,
+        rows: Sequence[tuple[int, int, int, int, int, int, int]],
+        cache: int,
+        *,
+        max_length: int,
+        max_passes: int,
+        end_id: int,
+        forbidden: int,
+        num_forbidden: int,
+        greedy: bool,
+        temperature: float,
+        top_k: int,
+        top_p: float,
+        top_p_tolerance: float,
+        repetition_penalty: float,
+        num_threads: int,
+    ) -> tuple[list[tuple[int, int, int, int]], bool]: ...
+
+    # The logits (length, vocab_size) after each of `length` ids; `cache` is that of a row of so many positions.
+    def logits(self, ids: int, cache: int, logits: int, *, length: int, num_threads: int) -> None: ...
+
+# Values in the cache of one row.
+def decoder_cache_size(*, num_layers: int, kv_heads: int, d_head: int, max_length: int) -> int: ...

@@ -47,6 +47,7 @@ class TrainingState:
         passes_without_best: Validation passes since then, for early stopping.
         skipped_in_a_row: Updates skipped up to now for values that were not finite.
         recent_losses: Losses of the updates since the last line of metrics, in nats per token.
+        moved_ends: Where the end of the run was moved so that it ends in time: at which step, to which.
     """
 
     step: int = 0
@@ -57,6 +58,7 @@ class TrainingState:
     passes_without_best: int = 0
     skipped_in_a_row: int = 0
     recent_losses: list[float] = dataclasses.field(default_factory=list)
+    moved_ends: list[list[int]] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -99,6 +99,15 @@ def peak_memory_bytes() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
+def peak_device_memory_bytes(device: str) -> int | None:
+    """The most memory that torch has held at once on a CUDA `device`; None for any other."""
+    if not device.startswith("cuda"):
+        return None
+    import torch
+
+    return torch.cuda.max_memory_allocated(device)
+
+
 def cpu_flags() -> frozenset[str]:
     """The instruction sets out of `INSTRUCTION_SETS` that this processor has."""
     text = _read(_PROC / "cpuinfo")

@@ -72,13 +72,26 @@ def test_memory_by_the_specification_s_count(capsys) -> None:
 
 def test_a_recipe_and_the_part_of_a_batch_that_is_in_memory(capsys, tmp_path: Path) -> None:
     recipe = tmp_path / "small.yaml"
-    recipe.write_text("model: {vocab_size: 300, d_model: 32, num_heads: 2}\ntraining: {batch_size: 8}\n")
+    recipe.write_text(
+        "model: {vocab_size: 3000, d_model: 32, num_heads: 2}\ntraining: {batch_size: 8, eval_batch_size: 1}\n"
+    )
     whole = account(capsys, str(recipe))
-    assert whole["parameters"]["embedding"] == 9600
+    assert whole["parameters"]["embedding"] == 96_000
     parts = account(capsys, str(recipe), "--training.micro_batch_size", "2")
     assert (parts["batch_size"], parts["micro_batch_size"]) == (8, 2)
     assert parts["training_memory"]["activations_bytes"] == whole["training_memory"]["activations_bytes"] / 4
     assert whole["training_memory"]["optimizer_bytes"] == 8 * whole["parameters"]["total"]
+    assert whole["training_memory"]["gradients_bytes"] == 0  # at the loss of a whole batch
+    assert parts["training_memory"]["gradients_bytes"] == 4 * whole["parameters"]["total"]
+
+
+def test_peak_memory_is_that_of_the_largest_moment(capsys) -> None:
+    memory = account(capsys, "--batch_size", "8", "--training.eval_batch_size", "64")["training_memory"]
+    assert memory["moment"] == "validation" and memory["total_bytes"] == memory["moments"]["validation"]
+    assert memory["total_bytes"] == max(memory["moments"].values())
+    assert sum(value for name, value in memory.items() if name.endswith("_bytes")) == 2 * memory["total_bytes"]
+    reference = account(capsys, "--batch_size", "8", "--training.kernels", "reference")["training_memory"]
+    assert reference["moments"]["loss"] > memory["moments"]["loss"]
 
 
 def test_the_vocabulary_of_the_data(capsys, prepared: Path) -> None:
@@ -98,6 +111,10 @@ def test_tables_for_people(capsys) -> None:
     assert "Q, K, V projections 7.5497e+11 16.7 %" in lines
     assert "15.31 GB * batch + 34.03 GB; largest batch in 80.0 GB: 3" in lines
     assert "6,584 days at 50 % of 19.5 TFLOP/s" in lines
+    title = (
+        "Peak memory of training on a CPU, in loss: 1,024 sequences at once, 32 in validation, float32, kernels auto"
+    )
+    assert title in lines
     assert text.isascii()  # a terminal that knows no UTF-8 shows it too
 
 

@@ -172,6 +172,24 @@ def test_generate_is_reproducible_and_batches_equal_single_runs(run_command, fin
     assert streamed == "A dog ran" + single["text"] + "\n"
 
 
+def test_generate_and_eval_take_the_engine_and_the_weights(run_command, finished_run):
+    options = ["--prompt", "A dog", "--max_tokens", "12", "--temperature", "0", "--json"]
+    written = {
+        name: json.loads(run_command("generate", finished_run, *options, *extra)[1])
+        for name, extra in {
+            "native": [],
+            "reference": ["--kernels", "reference"],
+            "int8": ["--weights", "int8"],
+        }.items()
+    }
+    assert written["native"]["ids"] == written["reference"]["ids"]
+    assert len(written["int8"]["ids"]) == 12 and written["int8"]["logprobs"] != written["native"]["logprobs"]
+    own, rounded = (
+        json.loads(run_command("eval", finished_run, "--json", *extra)[1]) for extra in ([], ["--weights", "int8"])
+    )
+    assert 0 < abs(own["nats_per_token"] - rounded["nats_per_token"]) < 0.02
+
+
 def test_generate_reads_prompts_from_a_pipe(finished_run):
     program = "import sys; from groundup.cli.main import main; sys.exit(main())"
     line = [sys.executable, "-c", program, "generate", str(finished_run), "--max_tokens", "3", "--seed", "0"]
@@ -269,6 +287,8 @@ BAD_LINES = [
     ("generate {run} --prompt x --max_tokens -1", 2, ["max_tokens", "-1"]),
     ("generate {run} --prompt x --top_k many", 2, ["--top_k", "many"]),
     ("generate {run} --promt x", 2, ["--promt", "--prompt"]),
+    ("generate {run} --prompt x --weights int4", 2, ["--weights", "int4", "int8"]),
+    ("generate {run} --prompt x --weights int8 --kernels reference", 2, ["weights is int8", "kernels is reference"]),
     ("account --preset gpt7", 2, ["gpt7"]),
     ("doctor --jsn", 2, ["--json"]),
     ("demo --out {bad}", 2, ["not empty"]),
@@ -378,10 +398,12 @@ def test_the_summary_of_a_run_that_diverged(finished_run, monkeypatch, capsys):
     from groundup.cli import results
 
     figures = {"tokens": 1, "seconds": 1.0, "valid_loss": "nan", "perplexity": "inf", "bits_per_byte": "nan"}
-    monkeypatch.setattr(results, "write_samples", lambda run, prompts: [])
+    figures |= {"peak_memory_bytes": 1_234_000_000}
+    monkeypatch.setattr(results, "write_samples", lambda run, prompts, max_tokens: [])
     monkeypatch.setattr(results, "run_figures", lambda run: figures)
     results.finish_run(load_run(finished_run), prompts=[""])
-    assert "validation: nan nats per token, perplexity inf" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "validation: nan nats per token, perplexity inf" in out and "peak memory: 1.23 GB" in out
 
 
 def test_a_terminal_that_went_away_does_not_end_a_run(monkeypatch):

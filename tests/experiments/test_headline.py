@@ -70,3 +70,15 @@ def test_validation_at_the_end_and_no_bytes(tmp_path: Path) -> None:
     assert figures["Validation loss"] == ("2.500", "at the end")
     assert "Bits per byte" not in figures
     assert figures["Tokens seen"][1] == ""
+
+
+def test_peak_memory_is_that_of_the_largest_sitting(tmp_path: Path) -> None:
+    sittings = [
+        train_record(10, 3.0) | {"peak_memory_bytes": 900_000_000, "peak_device_memory_bytes": 20_000_000},
+        eval_record(10, 3.0) | {"peak_memory_bytes": 1_234_000_000},
+        train_record(20, 2.0) | {"peak_memory_bytes": 800_000_000},
+    ]
+    figures = figures_of(write_run(tmp_path, sittings))
+    assert figures["Peak memory"] == ("1.23 GB", "of the process")
+    assert figures["Peak GPU memory"] == ("20.0 MB", "as torch holds it")
+    assert not any("memory" in name for name in figures_of(write_run(tmp_path / "without")))

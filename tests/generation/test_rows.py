@@ -67,9 +67,9 @@ def test_rows_of_a_batch_equal_their_single_runs(temperature):
     model = make_model(num_kv_heads=2, num_layers=1)
     prompts = make_prompts()[::2]
     config = SamplingConfig(max_tokens=14, temperature=temperature, top_p=0.9, seed=3)
-    alone = [complete_ids(model, [prompt], config, end_id=0)[0] for prompt in prompts]
+    alone = [complete_ids(model, [prompt], config, end_id=0, kernels="reference")[0] for prompt in prompts]
     for use_cache in (True, False):
-        together = complete_ids(model, prompts, config, end_id=0, use_cache=use_cache)
+        together = complete_ids(model, prompts, config, end_id=0, use_cache=use_cache, kernels="reference")
         for one, single in zip(together, alone, strict=True):
             assert (one.ids, one.stop_reason) == (single.ids, single.stop_reason)
             assert one.logprobs == pytest.approx(single.logprobs, abs=1e-5)
@@ -80,8 +80,8 @@ def test_the_cache_is_no_longer_than_needed():
     seen = []
     hidden = model.hidden
     model.hidden = lambda ids, cache=None: (seen.append(cache.max_length), hidden(ids, cache=cache))[1]
-    complete_ids(model, [[1, 2], [3]], SamplingConfig(max_tokens=4))
-    complete_ids(model, [[1, 2]], SamplingConfig(max_tokens=400), ends=lambda row, id: True)
+    complete_ids(model, [[1, 2], [3]], SamplingConfig(max_tokens=4), kernels="reference")
+    complete_ids(model, [[1, 2]], SamplingConfig(max_tokens=400), ends=lambda row, id: True, kernels="reference")
     assert set(seen) == {6, CONTEXT}
 
 
@@ -89,7 +89,7 @@ def test_weights_that_require_gradients_and_a_training_model_are_no_obstacle():
     model = make_model(dropout=0.5)
     assert model.training
     config = SamplingConfig(max_tokens=9)
-    first, second = (complete_ids(model, [[1]], config) for _ in range(2))
+    first, second = (complete_ids(model, [[1]], config, kernels="reference") for _ in range(2))
     assert first == second  # dropout was off
     assert model.training and all(module.training for module in model.modules())
 

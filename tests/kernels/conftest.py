@@ -5,10 +5,9 @@ import pytest
 from groundup import _native
 
 
-@pytest.fixture(params=["portable", "avx2", "avx512", "avx512_bf16"])
+@pytest.fixture(params=reversed(_native.kernel_variants()))
 def variant(request):
-    if request.param not in _native.kernel_variants():
-        pytest.skip(f"this processor has no {request.param}")
+    """Those it has not are skipped once, in test_native_primitives.py, and not by every test again."""
     _native.use_kernel_variant(request.param)
     yield request.param
     _native.use_kernel_variant(_native.kernel_variants()[0])

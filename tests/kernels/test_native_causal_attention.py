@@ -220,9 +220,9 @@ def exp2(x):
     return y
 
 
-def test_exp2_to_a_millionth(variant):
-    x = np.concatenate([np.linspace(-126, 0, 400_001), np.linspace(-1, 0, 100_001)]).astype(np.float32)
-    assert np.abs(exp2(x) / np.exp2(x.astype(np.float64)) - 1).max() < 3e-7
+def test_exp2_is_as_good_as_said_over_its_whole_interval(variant):
+    x = np.concatenate([np.linspace(-126, 127, 400_001), np.linspace(-1, 0, 100_001)]).astype(np.float32)
+    assert np.abs(exp2(x) / np.exp2(x.astype(np.float64)) - 1).max() < 2e-7
 
 
 def test_exp2_at_the_ends(variant):

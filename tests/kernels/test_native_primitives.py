@@ -72,3 +72,12 @@ def test_the_best_variant_is_used_unless_another_is_forced():
     assert _native.kernel_variants()[-1] == "portable"
     with pytest.raises(ValueError, match=r"'mmx' is not one of this processor's: .*portable"):
         _native.use_kernel_variant("mmx")
+
+
+@pytest.mark.parametrize("name", ["avx512_bf16", "avx512", "avx2", "portable"])
+def test_each_variant_that_this_processor_has_can_be_forced(name):
+    """The one place that says which variants the tests of this folder left out on this machine."""
+    if name not in _native.kernel_variants():
+        pytest.skip(f"this processor has no {name}")
+    _native.use_kernel_variant(name)
+    _native.use_kernel_variant(_native.kernel_variants()[0])

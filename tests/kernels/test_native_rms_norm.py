@@ -32,9 +32,9 @@ def forward(x, y, weight, bf16, num_threads=1, total=None):
     return total, normed, inverse_rms
 
 
-def backward(gradient, x, inverse_rms, weight, residual, bf16, num_threads=1, in_place=False):
+def backward(gradient, x, inverse_rms, weight, residual, bf16, num_threads=1, x_gradient=None):
     """(x_gradient, its copy, weight_gradient)"""
-    x_gradient = residual if in_place else unwritten(*x.shape)
+    x_gradient = unwritten(*x.shape) if x_gradient is None else x_gradient
     copy, weight_gradient = unwritten(*x.shape, bf16=bf16), unwritten(x.shape[1])
     _native.add_rms_norm_backward(
         *map(address, (gradient, x, inverse_rms, weight, residual, x_gradient, copy, weight_gradient)),
@@ -100,9 +100,12 @@ def test_backward(variant, columns, bf16, with_residual):
     assert relative_error(x_gradient, exact_x) < (1e-5 if columns > 4 else 1e-4)
     assert relative_error(copy, exact_x) < (2**-8 if bf16 else 1e-4)
     assert relative_error(weight_gradient, exact_weight) < 1e-5
-    if residual is not None:
-        in_place = backward(gradient, x, inverse_rms, weight, residual, bf16, in_place=True)
-        np.testing.assert_array_equal(in_place[0], x_gradient)
+    for given in (x, residual):  # whose place the gradient may take
+        if given is not None:
+            in_place = given.copy()
+            pair = (in_place, residual) if given is x else (x, in_place)
+            backward(gradient, pair[0], inverse_rms, weight, pair[1], bf16, x_gradient=in_place)
+            np.testing.assert_array_equal(in_place, x_gradient)
 
 
 @pytest.mark.parametrize("bf16", [False, True])

@@ -29,9 +29,9 @@ def forward(gate, up, stride, rows, columns, bf16, num_threads=1):
     return out
 
 
-def backward(both, out_gradient, bf16, num_threads=1):
+def backward(both, out_gradient, bf16, num_threads=1, *, in_place=False):
     rows, columns = out_gradient.shape
-    gradient = unwritten(rows, 2 * columns, bf16=bf16)
+    gradient = both if in_place else unwritten(rows, 2 * columns, bf16=bf16)
     _native.swiglu_backward(
         *halves(both),
         address(out_gradient),
@@ -80,6 +80,14 @@ def test_apart_is_the_same(variant, bf16):
     )
     together = np.concatenate([gate_gradient, up_gradient], axis=1)
     np.testing.assert_array_equal(together, backward(both, out_gradient, bf16))
+
+
+@both_types
+@pytest.mark.parametrize("columns", [1, 19, 64])
+def test_gradients_may_take_the_place_of_the_values(variant, columns, bf16):
+    both, out_gradient = inputs(5, columns, bf16)
+    apart = backward(both, out_gradient, bf16)
+    np.testing.assert_array_equal(backward(both.copy(), out_gradient, bf16, in_place=True), apart)
 
 
 @both_types

@@ -5,7 +5,6 @@ import torch
 
 from groundup.config import ModelConfig
 from groundup.model import accounting
-from groundup.model.ops import REFERENCE, mixed
 from groundup.model.transformer import TransformerLM
 
 
@@ -53,8 +52,7 @@ def test_xl_shares_and_long_context():
 
 
 def test_xl_memory_and_time():
-    memory = accounting.training_memory(XL, batch_size=1)
-    assert memory.weights_bytes / 1e9 == pytest.approx(8.51, abs=0.005)
+    assert 4 * accounting.num_parameters(XL).total / 1e9 == pytest.approx(8.51, abs=0.005)
     line = accounting.adamw_memory(XL)
     assert line.bytes_per_sequence / 1e9 == pytest.approx(15.31, abs=0.005)
     assert line.fixed_bytes / 1e9 == pytest.approx(34.03, abs=0.005)
@@ -109,54 +107,3 @@ def test_flops_equal_those_that_pytorch_counts(changes):
         logits.sum().backward()
     assert forward == accounting.flops(config, context_length=6, batch_size=5).total
     assert counter.get_total_flops() == 3 * forward
-
-
-SMALL = {"vocab_size": 200, "context_length": 32, "d_model": 32, "num_layers": 2, "num_heads": 4, "d_ff": 96}
-
-
-@pytest.mark.parametrize("precision", ["float32", "bf16"])
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"num_kv_heads": 2},
-        {"qk_norm": True},
-        {"norm": "none"},
-        {"norm": "post", "ffn": "silu"},
-        {"dropout": 0.1},
-        {"vocab_size": 2000},
-    ],
-)
-def test_activations_equal_what_autograd_keeps(changes, precision):
-    config = ModelConfig(**{**SMALL, **changes})
-    model = TransformerLM(config, ops=mixed(torch.bfloat16) if precision == "bf16" else REFERENCE)
-    own = {tensor.untyped_storage().data_ptr() for tensor in [*model.parameters(), *model.buffers()]}
-    kept = []  # the tensors themselves, so that no address is used twice
-
-    ids = torch.randint(0, config.vocab_size, (4, config.context_length))
-    with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x) or x, lambda x: x):
-        model.ops.cross_entropy(model(ids), ids)
-    sizes = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in kept}
-    measured = sum(size for address, size in sizes.items() if address not in own)
-    estimate = accounting.training_memory(config, batch_size=4, precision=precision)
-    # Left out: numbers per token or per head, indices, the rotation.
-    assert estimate.activations_bytes == pytest.approx(measured, rel=0.08)
-    assert estimate.activations_bytes < 1.01 * measured
-
-
-def test_memory_of_the_parts():
-    config = ModelConfig(**SMALL)
-    parameters = accounting.num_parameters(config).total
-    adamw = accounting.training_memory(config, batch_size=4)
-    assert (adamw.weights_bytes, adamw.gradients_bytes, adamw.optimizer_bytes) == (
-        4 * parameters,
-        4 * parameters,
-        8 * parameters,
-    )
-    assert accounting.training_memory(config, batch_size=4, optimizer="sgd").optimizer_bytes == 0
-    double = accounting.training_memory(config, batch_size=8)
-    assert double.activations_bytes == 2 * adamw.activations_bytes
-    shorter = accounting.training_memory(config, batch_size=4, context_length=16)
-    assert shorter.activations_bytes < adamw.activations_bytes / 2  # the scores shrink with the square
-    parts = (adamw.weights_bytes, adamw.gradients_bytes, adamw.optimizer_bytes)
-    assert adamw.total_bytes == sum(parts) + adamw.activations_bytes + adamw.workspace_bytes

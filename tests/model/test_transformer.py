@@ -89,6 +89,29 @@ def test_every_parameter_gets_a_gradient(changes):
         assert parameter.grad.abs().max() > 0, name
 
 
+@pytest.mark.parametrize("changes", [*VARIANTS, {"dropout": 0.3, "qk_norm": True}])
+def test_computing_activations_again_changes_no_bit_and_holds_less(changes):
+    """Dropout included, which has to fall the same way the second time."""
+
+    def gradients(checkpoint_activations: bool) -> tuple[list[Tensor], int]:
+        torch.manual_seed(0)
+        model = TransformerLM(ModelConfig(**{**TINY, **changes}), checkpoint_activations=checkpoint_activations)
+        held: dict[int, int] = {}
+
+        def count(tensor: Tensor) -> Tensor:
+            held[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+            loss = model.ops.cross_entropy(model(some_ids(4, 12)), some_ids(4, 12))
+        loss.backward()
+        return [parameter.grad for parameter in model.parameters() if parameter.grad is not None], sum(held.values())
+
+    (expected, held), (found, held_again) = gradients(False), gradients(True)
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))
+    assert held_again < held / 2
+
+
 def test_gradients_equal_finite_differences():
     torch.manual_seed(0)
     model = tiny(num_layers=1, d_model=8, num_heads=2, d_ff=6, vocab_size=11, qk_norm=True).double()

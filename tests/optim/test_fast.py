@@ -1,11 +1,13 @@
 """AdamW and clipping on native kernels: the numbers of the readable ones over many steps, a state that fits both."""
 
+import copy
 import math
 
 import pytest
 import torch
 from torch import nn
 
+from groundup.kernels.update import WeightCopy
 from groundup.optim import fast, gradients
 from groundup.optim.adamw import AdamW
 from groundup.optim.fast import FastAdamW
@@ -119,3 +121,33 @@ def test_a_graph_that_needs_what_was_there_before_is_refused():
     for graph in (of_parameter, of_gradient):
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             graph.backward()
+
+
+def test_copies_in_bf16_follow_the_update():
+    ours, theirs = parameters(), parameters()
+    optimizer, plain = FastAdamW(groups(ours), **SETTINGS), FastAdamW(groups(theirs), **SETTINGS)
+    optimizer.copies = {p: WeightCopy(torch.empty(p.shape, dtype=torch.bfloat16)) for p in ours[3:5]}
+    for step in range(2):
+        give_gradients(step, ours, theirs)
+        ours[4].grad = theirs[4].grad = None if step else ours[4].grad
+        optimizer.step()
+        plain.step()
+    assert_same(ours, theirs, 0)
+    for parameter in ours[3:5]:
+        its_copy = optimizer.copies[parameter]
+        assert torch.equal(its_copy.values, parameter.to(torch.bfloat16))
+        assert its_copy.of_state == (parameter.data_ptr(), parameter._version)
+
+
+def test_a_copy_of_the_optimizer_goes_on():
+    """torch copies and pickles of an optimizer only its groups, state and defaults."""
+    some = parameters()
+    optimizer = FastAdamW(groups(some), **SETTINGS)
+    optimizer.copies = {some[3]: WeightCopy(torch.empty(some[3].shape, dtype=torch.bfloat16))}
+    another = copy.deepcopy(optimizer)
+    theirs = [parameter for group in another.param_groups for parameter in group["params"]]
+    ours = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    give_gradients(0, ours, theirs)
+    optimizer.step()
+    another.step()
+    assert_same(ours, theirs, 0)

@@ -13,11 +13,12 @@ from training.runs import changed, lines, losses
 
 from groundup.checkpoint import load_run
 from groundup.data.shards import open_tokens, prepare
+from groundup.environment import peak_memory_bytes
 from groundup.errors import CheckpointError, ConfigError, DataError, DivergenceError, TrainingError
 from groundup.evaluation.likelihood import evaluate_tokens
-from groundup.model.accounting import training_memory
 from groundup.training import loop, resolve, session
 from groundup.training.loop import learning_rate, micro_batches, train
+from groundup.training.memory import peak_memory
 
 
 def test_loss_falls_and_the_folder_holds_the_record(tiny_config):
@@ -118,10 +119,10 @@ def test_accumulated_run_follows_the_whole_one(tiny_config, tmp_path):
 
 def poisoned(monkeypatch, steps, value=math.nan, where="loss"):
     """Make the loss (or one gradient) of the given updates, counted from 0, not finite."""
-    original = session._plain_loss
+    original = session.choose_loss
 
-    def plain_loss(model):
-        inner, calls = original(model), iter(range(10**6))
+    def choose_loss(model, *args, **kwargs):
+        inner, calls = original(model, *args, **kwargs), iter(range(10**6))
 
         def loss_of(inputs, targets):
             loss = inner(inputs, targets)
@@ -140,7 +141,7 @@ def poisoned(monkeypatch, steps, value=math.nan, where="loss"):
 
         return loss_of
 
-    monkeypatch.setattr(session, "_plain_loss", plain_loss)
+    monkeypatch.setattr(session, "choose_loss", choose_loss)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
@@ -294,11 +295,42 @@ def test_a_sink_that_is_not_installed_fails_before_anything_is_written(tiny_conf
 
 def test_sgd_needs_no_memory_for_moments(tiny_config, tokenizer, monkeypatch):
     config = resolve.resolve(tiny_config, tokenizer)
-    adamw = training_memory(config.model, batch_size=4)
-    monkeypatch.setattr(resolve, "available_memory_bytes", lambda: adamw.total_bytes - adamw.optimizer_bytes)
+    adamw = peak_memory(config)
+    free = adamw.total_bytes - adamw.optimizer_bytes - adamw.runtime_bytes
+    monkeypatch.setattr(resolve, "available_memory_bytes", lambda: free)
     with pytest.raises(TrainingError, match="the run needs about"):
         resolve.check_memory(config, "cpu", "float32")
     resolve.check_memory(changed(config, optimizer={"name": "sgd"}), "cpu", "float32")
+
+
+def test_too_little_memory_is_met_by_the_parts_that_take_it(tiny_config, tokenizer, monkeypatch):
+    config = changed(tiny_config, training={"batch_size": 64, "eval_batch_size": 512})
+    config = resolve.resolve(config, tokenizer)
+    fitting = peak_memory(changed(config, training={"micro_batch_size": 16, "eval_batch_size": 64}))
+    free = fitting.total_bytes - fitting.runtime_bytes
+    monkeypatch.setattr(resolve, "available_memory_bytes", lambda: free)
+    with pytest.raises(TrainingError, match=r"micro_batch_size 16 and training.eval_batch_size \d+ would fit"):
+        resolve.check_memory(config, "cpu", "float32")
+    monkeypatch.setattr(resolve, "available_memory_bytes", lambda: 1000)
+    with pytest.raises(TrainingError, match="take a smaller model or a shorter context"):
+        resolve.check_memory(config, "cpu", "float32")
+
+
+def test_records_have_the_peak_of_memory(tiny_config, monkeypatch):
+    train(changed(tiny_config, training={"max_steps": 3}))
+    peaks = [record["peak_memory_bytes"] for kind in ("train", "eval") for record in lines(tiny_config.out, kind)]
+    assert len(peaks) == 4 and peaks == sorted(peaks)
+    assert peaks[0] > 50e6 and peaks[-1] <= peak_memory_bytes()
+    assert "peak_device_memory_bytes" not in lines(tiny_config.out)[0]
+
+
+def test_on_cuda_records_have_the_peak_of_its_memory_besides(tiny_config, monkeypatch):
+    sitting = session.open_session(tiny_config)
+    sitting.metrics.close()
+    sitting.device = "cuda:1"
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", {"cuda:1": 123}.__getitem__)
+    assert sitting.peak_memory().keys() == {"peak_memory_bytes", "peak_device_memory_bytes"}
+    assert sitting.peak_memory()["peak_device_memory_bytes"] == 123
 
 
 def test_learning_rate_counts_updates_from_one(tiny_config):

@@ -1,6 +1,7 @@
 """`groundup account`: parameters, operations, memory and days of a configuration, before anything is trained.
 
-The counting is model/accounting.py, the shapes are experiments/known_shapes.py; here are only the tables.
+The counting is model/accounting.py and training/memory.py, the shapes are experiments/known_shapes.py; here are the
+tables.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from groundup.experiments.known_shapes import PRESETS
 from groundup.experiments.quantities import count, in_words, significant, size
 from groundup.model import accounting
 from groundup.recipe import read_config
+from groundup.training.memory import memory_by_moment
 
 PART_NAMES = {
     "qkv": "Q, K, V projections",
@@ -27,6 +29,7 @@ PART_NAMES = {
     "output": "output projection",
     "feed_forward": "feed-forward",
     "optimizer": "optimizer state",
+    "runtime": "Python and torch",
 }
 
 
@@ -44,9 +47,8 @@ def account_for(config: RunConfig, options: argparse.Namespace) -> dict[str, Any
     """All figures, as `--json` prints them; sizes in bytes, times in days."""
     model, rows = config.model, config.training.micro_batch_size or config.training.batch_size
     parameters, operations = accounting.num_parameters(model), accounting.flops(model)
-    memory = accounting.training_memory(
-        model, batch_size=rows, precision=config.training.precision, optimizer=config.optimizer.name
-    )
+    moments = memory_by_moment(config)
+    peak = max(moments, key=lambda held: held.total_bytes)
     paper = accounting.adamw_memory(model)
     account: dict[str, Any] = {
         "model": dataclasses.asdict(model) | {"d_ff": model.ffn_width, "num_kv_heads": model.kv_heads},
@@ -57,7 +59,11 @@ def account_for(config: RunConfig, options: argparse.Namespace) -> dict[str, Any
         "forward_shares": operations.shares,
         "training_flops_per_token": 3 * operations.total / model.context_length,
         "adamw_flops": accounting.ADAMW_FLOPS_PER_PARAMETER * parameters.total,
-        "training_memory": dataclasses.asdict(memory) | {"total_bytes": memory.total_bytes},
+        "training_memory": dataclasses.asdict(peak)
+        | {
+            "total_bytes": peak.total_bytes,
+            "moments": {held.moment: held.total_bytes for held in moments},
+        },
         "adamw_memory": dataclasses.asdict(paper) | {"largest_batch": paper.largest_batch(options.memory)},
     }
     if options.flops_per_s:
@@ -128,12 +134,7 @@ def _tables(config: RunConfig, account: Mapping[str, Any], options: argparse.Nam
                 f"and {account['adamw_flops']:.2e} in AdamW",
             ],
         ),
-        _table(
-            f"Memory of training, {account['micro_batch_size']:,} sequences at once, {config.training.precision}",
-            account["training_memory"],
-            size,
-            [f"free on this machine: {size(available_memory_bytes())}"],
-        ),
+        _training_memory(config, account["training_memory"]),
         _paper(account, options),
         *_days(config, account, options),
     ]
@@ -151,6 +152,19 @@ def _table(title: str, parts: Mapping[str, int], write: Callable[[int], str], no
 def _part_name(key: str) -> str:
     key = key.removesuffix("_bytes")
     return PART_NAMES.get(key, key.replace("_", " "))
+
+
+def _training_memory(config: RunConfig, memory: Mapping[str, Any]) -> str:
+    training = config.training
+    rows = training.micro_batch_size or training.batch_size
+    moments = ", ".join(f"{name} {size(total)}" for name, total in memory["moments"].items())
+    return _table(
+        f"Peak memory of training on a CPU, in {memory['moment']}: {rows:,} sequences at once, "
+        f"{training.eval_batch_size:,} in validation, {training.precision}, kernels {training.kernels}",
+        {name: value for name, value in memory.items() if name.endswith("_bytes")},
+        size,
+        [f"by moment: {moments}", f"free on this machine: {size(available_memory_bytes())}"],
+    )
 
 
 def _paper(account: Mapping[str, Any], options: argparse.Namespace) -> str:

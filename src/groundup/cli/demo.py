@@ -4,6 +4,7 @@ The same steps by hand: `tokenizer train`, `data prepare`, `train`, `eval`, `gen
 """
 
 import argparse
+import functools
 import json
 import logging
 import math
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 
 from groundup.cli.parser import Parser
-from groundup.cli.progress import log_from
+from groundup.cli.progress import log_from, say_more, say_step
 from groundup.config import DataConfig, ModelConfig, OptimizerConfig, RunConfig, TrainingConfig
 from groundup.corpus import END_OF_TEXT
 from groundup.errors import ConfigError
@@ -24,6 +25,8 @@ TRAIN_BYTES = 12_000_000
 VALID_STORIES = 64
 VALIDATION_PASSES = 6
 PROMPTS = ("", "One sunny morning,", "Once upon a time,")
+
+_say = functools.partial(say_step, of=5)
 
 
 def main(arguments: list[str]) -> int:
@@ -106,7 +109,7 @@ def _write_corpus(folder: Path, seed: int) -> dict[str, Path]:
     write_corpus(paths["train"], size_bytes=TRAIN_BYTES, seed=seed, split="train")
     write_corpus(paths["valid"], num_stories=VALID_STORIES, seed=seed, split="valid")
     for name, path in paths.items():
-        _note(f"{name}: {size(path.stat().st_size)} in {path}")
+        say_more(f"{name}: {size(path.stat().st_size)} in {path}")
     return paths
 
 
@@ -120,8 +123,8 @@ def _train_tokenizer(folder: Path, text: Path) -> Path:
     path = folder / "tokenizer.json"
     tokenizer.save(path)
     ids = tokenizer.encode("Once upon a time there was a little fox.")
-    _note(f"{len(merges):,} merges in {time.monotonic() - start:.2f} s; a sentence in tokens:")
-    _note("|".join(tokenizer.decode([id]) for id in ids))
+    say_more(f"{len(merges):,} merges in {time.monotonic() - start:.2f} s; a sentence in tokens:")
+    say_more("|".join(tokenizer.decode([id]) for id in ids))
     return path
 
 
@@ -134,7 +137,7 @@ def _prepare(folder: Path, texts: dict[str, Path], tokenizer_file: Path) -> Path
     data = folder / "data"
     manifest = prepare(texts["train"], Tokenizer.load(tokenizer_file), data, valid_paths=texts["valid"])
     counts = ", ".join(f"{name} {split.tokens:,} tokens" for name, split in manifest.splits.items())
-    _note(f"{counts} in {time.monotonic() - start:.1f} s")
+    say_more(f"{counts} in {time.monotonic() - start:.1f} s")
     return data
 
 
@@ -150,18 +153,10 @@ def _train(folder: Path, data: Path, options: argparse.Namespace):
     expected = "" if options.steps else f", about {options.minutes:g} min at the speed just measured"
     _say(4, f"Training a model for {steps:,} updates{expected}")
     run = train(config, sinks=[TrainingProgress()])
-    _note(f"{run.model.num_parameters():,} parameters")
+    say_more(f"{run.model.num_parameters():,} parameters")
     if run.stopped_by is not None:
         raise KeyboardInterrupt
     return run
-
-
-def _say(step: int, text: str) -> None:
-    print(f"[{step}/5] {text}", file=sys.stderr, flush=True)
-
-
-def _note(text: str) -> None:
-    print(f"      {text}", file=sys.stderr, flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -22,7 +22,14 @@ def main(arguments: list[str]) -> int:
     run = load_run(options.run, which=options.which, device=choose_device(options.device))
     source = options.text or options.data or run.config.data.path
     shown = Counter("scoring", unit="{:,.0f} tokens".format)
-    result = evaluate(run, source, split=options.split, batch_size=options.batch_size, progress=shown)
+    result = evaluate(
+        run,
+        source,
+        split=options.split,
+        batch_size=options.batch_size,
+        weights=options.weights,
+        progress=shown,
+    )
     shown.close()
     if options.json:
         print(json.dumps({"checkpoint": str(run.folder), "source": source, **dataclasses.asdict(result)}))
@@ -51,6 +58,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--split", default="valid", help="split of a prepared folder (default: valid)")
     parser.add_argument("--which", choices=("best", "latest"), default="best", help="checkpoint of a run folder")
     parser.add_argument("--batch_size", type=int, default=32, help="sequences at once; the result is the same")
+    parser.add_argument(
+        "--weights",
+        choices=("float32", "bf16", "int8"),
+        default=None,
+        help="score what `generate --weights` writes with (default: the model itself)",
+    )
     parser.add_argument("--device", default="auto", help="auto (cuda, then mps, then cpu) or a name that torch knows")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser

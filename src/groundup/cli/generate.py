@@ -35,11 +35,18 @@ def main(arguments: list[str]) -> int:
 def _write(run: Any, prompts: list[str], config: Any, options: argparse.Namespace) -> None:
     """The texts of all prompts: one is streamed, several are written side by side."""
     if len(prompts) == options.num_samples == 1 and not options.json:
-        _stream(run, prompts[0], config)
+        _stream(run, prompts[0], config, options)
         return
     from groundup.generation.text import generate
 
-    completions = generate(run, prompts, config=config, num_samples=options.num_samples)
+    completions = generate(
+        run,
+        prompts,
+        config=config,
+        num_samples=options.num_samples,
+        kernels=options.kernels,
+        weights=options.weights,
+    )
     for number, completion in enumerate(completions):
         if options.json:
             fields = {name: getattr(completion, name) for name in ("prompt", "text", "ids", "logprobs", "stop_reason")}
@@ -49,11 +56,12 @@ def _write(run: Any, prompts: list[str], config: Any, options: argparse.Namespac
             print(completion.prompt + completion.text)
 
 
-def _stream(run: Any, prompt: str, config: Any) -> None:
+def _stream(run: Any, prompt: str, config: Any, options: argparse.Namespace) -> None:
     from groundup.generation.text import stream_text
 
+    pieces = stream_text(run, prompt, config=config, kernels=options.kernels, weights=options.weights)
     sys.stdout.write(prompt)
-    for piece in stream_text(run, prompt, config=config):
+    for piece in pieces:
         sys.stdout.write(piece)
         sys.stdout.flush()
     print()
@@ -100,5 +108,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--num_samples", type=int, default=1, help="texts for each prompt")
     parser.add_argument("--which", choices=("best", "latest"), default="best", help="checkpoint of a run folder")
     parser.add_argument("--device", default="auto", help="auto (cuda, then mps, then cpu) or a name that torch knows")
+    parser.add_argument(
+        "--weights",
+        choices=("float32", "bf16", "int8"),
+        default="float32",
+        help="as what the weights are read: narrower is faster and less exact (default: float32)",
+    )
+    parser.add_argument(
+        "--kernels",
+        choices=("auto", "reference"),
+        default="auto",
+        help="auto (native code where it takes the model) or reference (plain PyTorch)",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a line: prompt, text, ids, logprobs")
     return parser

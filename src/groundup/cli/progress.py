@@ -33,6 +33,8 @@ class TrainingProgress:
                 f"step {record['step']:,}: validation loss {record['loss']:.4f} nats per token, "
                 f"perplexity {record['perplexity']:.2f}{per_byte}"
             )
+        elif record["kind"] == "moved":
+            self._line(f"step {record['step']:,}: to end in time, the last step is now {record['max_steps']:,}")
 
     def close(self) -> None:
         if self._live and self._width:
@@ -109,6 +111,16 @@ def log_from(level: int, name: str = "groundup") -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+def say_step(step: int, text: str, *, of: int) -> None:
+    """Say which step of a command begins: `[2/5] ...`."""
+    _show(f"[{step}/{of}] {text}")
+
+
+def say_more(text: str) -> None:
+    """Say something about the step that is under way."""
+    _show(f"      {text}")
 
 
 def _show(text: str, end: str = "\n") -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundup.checkpoint import Run
-from groundup.experiments.quantities import duration
+from groundup.experiments.quantities import duration, size
 from groundup.experiments.report import write_report
 from groundup.files import write_json
 from groundup.generation.text import generate
@@ -16,13 +16,15 @@ SAMPLE_TEMPERATURE = 0.8
 SAMPLE_TOP_P = 0.95
 
 
-def finish_run(run: Run, *, prompts: Sequence[str], keep_stdout: bool = False) -> dict[str, Any]:
+def finish_run(
+    run: Run, *, prompts: Sequence[str], keep_stdout: bool = False, sample_tokens: int = SAMPLE_TOKENS
+) -> dict[str, Any]:
     """Write samples and report of a finished run, print its summary, return the figures.
 
     With `keep_stdout` the summary goes to stderr, for a command that prints JSON.
     """
     out = sys.stderr if keep_stdout else sys.stdout
-    samples = write_samples(run, prompts)
+    samples = write_samples(run, prompts, max_tokens=sample_tokens)
     report = write_report(run.folder)
     figures = run_figures(run)
     print(f"trained {figures['tokens']:,} tokens in {duration(figures['seconds'])}", file=out)
@@ -31,6 +33,8 @@ def finish_run(run: Run, *, prompts: Sequence[str], keep_stdout: bool = False) -
         loss, perplexity, bits = figures["valid_loss"], figures["perplexity"], figures["bits_per_byte"]
         per_byte = f", {float(bits):.3f} bits per byte" if bits is not None else ""
         print(f"validation: {float(loss):.4f} nats per token, perplexity {float(perplexity):.2f}{per_byte}", file=out)
+    if most := figures["peak_memory_bytes"]:
+        print(f"peak memory: {size(most)}", file=out)
     if run.state.best_loss is not None and run.state.best_step != run.state.step:
         print(
             f"best: {run.state.best_loss:.4f} at step {run.state.best_step:,}, which eval and generate will use",
@@ -40,10 +44,10 @@ def finish_run(run: Run, *, prompts: Sequence[str], keep_stdout: bool = False) -
     return figures | {"run": str(run.folder), "report": str(report), "samples": samples}
 
 
-def write_samples(run: Run, prompts: Sequence[str]) -> list[dict[str, Any]]:
+def write_samples(run: Run, prompts: Sequence[str], *, max_tokens: int = SAMPLE_TOKENS) -> list[dict[str, Any]]:
     """Continue each prompt and keep the texts in the run's samples folder."""
     completions = generate(
-        run, list(prompts), max_tokens=SAMPLE_TOKENS, temperature=SAMPLE_TEMPERATURE, top_p=SAMPLE_TOP_P, seed=0
+        run, list(prompts), max_tokens=max_tokens, temperature=SAMPLE_TEMPERATURE, top_p=SAMPLE_TOP_P, seed=0
     )
     samples = [
         {
@@ -70,6 +74,7 @@ def run_figures(run: Run) -> dict[str, Any]:
         "seconds": run.state.seconds,
         "parameters": run.model.num_parameters(),
         "tokens_per_s": speeds[len(speeds) // 2] if speeds else None,
+        "peak_memory_bytes": max((r["peak_memory_bytes"] for r in records if "peak_memory_bytes" in r), default=None),
     }
     evaluations = [record for record in records if record["kind"] == "eval"]
     if evaluations:

@@ -23,6 +23,7 @@ from groundup.data.manifest import check_tokenizer, read_manifest
 from groundup.data.tokens import Tokens, open_tokens
 from groundup.errors import DataError
 from groundup.files import StrPath
+from groundup.kernels.decoding import Decoder, WeightType
 from groundup.model.loss import bits_per_byte, perplexity
 from groundup.tokenizer.bpe import Tokenizer
 
@@ -107,8 +108,8 @@ def evaluate_tokens(
     nats, num_targets, num_bytes = 0.0, 0, 0
     with torch.no_grad(), _evaluation_mode(model):
         for inputs, targets in eval_batches(tokens, batch_size, context_length, vocab_size=vocab_size):
-            logits = model(inputs.to(device))  # (batch, seq, vocab)
-            nats += _sum_nats(logits, targets.to(device))
+            # Without a name for the logits (batch, seq, vocab): those of two batches never exist together.
+            nats += _sum_nats(model(inputs.to(device)), targets.to(device))
             num_targets += targets.numel()
             if byte_lengths is not None:
                 num_bytes += int(byte_lengths[targets.numpy()].sum())
@@ -131,6 +132,7 @@ def evaluate(
     split: Literal["train", "valid"] = "valid",
     batch_size: int = 32,
     context_length: int | None = None,
+    weights: WeightType | None = None,
     progress: Progress | None = None,
 ) -> Likelihood:
     """Score a run on `source`.
@@ -139,18 +141,33 @@ def evaluate(
         source: A folder written by `groundup data prepare`; a file of ids (.bin, .npy); text files of any
             kind that `prepare` reads, by path, glob or URL, encoded here as `prepare` does it; or ids.
         split: Which part of a folder.
+        weights: Score what the native decoder makes of the model with such weights: the loss of text written
+            so. None scores the model itself.
         batch_size, context_length, progress: As in `evaluate_tokens`.
 
-    Raises DataError for a folder written with another tokenizer, and for what cannot be read.
+    Raises DataError for a folder written with another tokenizer, and for what cannot be read; ConfigError for a
+    model that the native decoder does not take.
     """
     return evaluate_tokens(
-        run.model,
+        run.model if weights is None else _DecodedModel(run.model, weights),
         _ids(source, split, run.tokenizer),
         batch_size=batch_size,
         context_length=context_length,
         byte_lengths=run.tokenizer.byte_lengths(),
         progress=progress,
     )
+
+
+class _DecodedModel:
+    """A model whose logits the native decoder computes."""
+
+    def __init__(self, model: Any, weights: WeightType) -> None:
+        self._decoder = Decoder(model, weights)
+        self.config = model.config
+        self.parameters, self.modules, self.eval = model.parameters, model.modules, model.eval
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        return self._decoder.logits(ids)
 
 
 def _sum_nats(logits: Float[Tensor, "batch seq vocab"], targets: Int[Tensor, "batch seq"]) -> float:

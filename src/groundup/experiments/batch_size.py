@@ -6,8 +6,8 @@ from groundup.experiments.outcome import Group, Results
 from groundup.experiments.quantities import count, size
 from groundup.experiments.study import Study
 from groundup.experiments.tuning import Tuned, rates_around
-from groundup.model.accounting import training_memory
 from groundup.recipe import changed
+from groundup.training.memory import peak_memory
 
 MIN_STEPS = 10  # a run of fewer updates would be all warm-up
 
@@ -111,10 +111,9 @@ def _tokens_per_s(group: Group) -> float:
 
 
 def _needs(lab: Lab, batch_size: int) -> int:
-    """Bytes of a training step of so many sequences at once."""
-    model = changed(lab.base.model, {"vocab_size": lab.vocab_size})
-    precision, name = lab.base.training.precision, lab.base.optimizer.name
-    return training_memory(model, batch_size=batch_size, precision=precision, optimizer=name).total_bytes
+    """Bytes of a run whose batches have so many sequences."""
+    settings = {"model.vocab_size": lab.vocab_size, "training.batch_size": batch_size}
+    return peak_memory(changed(lab.base, settings)).total_bytes
 
 
 STUDY = Study(

@@ -11,6 +11,11 @@ from groundup.model.accounting import num_parameters
 
 # Folder names that say nothing about the text inside.
 _PLAIN_NAMES = {"", ".", "data", "tokens", "shards"}
+# What records say of memory: (key, name of the figure, whose).
+MEMORIES = (
+    ("peak_memory_bytes", "Peak memory", "of the process"),
+    ("peak_device_memory_bytes", "Peak GPU memory", "as torch holds it"),
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,8 @@ def notices(run: RunRecord) -> list[str]:
     planned = number(run.train[-1], "max_steps") if run.train else math.nan
     if run.config is not None:
         planned = run.config.training.max_steps
+    if run.moved:
+        planned = number(run.moved[-1], "max_steps")
     step = number(run.last, "step")
     if step < planned:
         found.append(f"The run stands at update {step:,.0f} of {planned:,.0f}.")
@@ -106,6 +113,9 @@ def _amounts(run: RunRecord) -> list[Figure]:
     speeds = [speed for speed in column(run.train, "tokens_per_s") if math.isfinite(speed)]
     if speeds:
         figures.append(Figure("Speed", significant(statistics.median(speeds)), "tokens/s", "median of training"))
+    for key, name, of in MEMORIES:
+        if math.isfinite(most := run.peak(key)):
+            figures.append(Figure(name, size(most), "", of))
     if run.last:
         about = f"{number(run.last, 'step'):,.0f} updates"
         if run.config is not None:

@@ -32,16 +32,18 @@ class Samples:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run as its folder tells it; anything may be empty or None."""
+    """A run as its folder tells it; anything may be empty or None. `plan` is what `groundup run` planned."""
 
     folder: Path
     train: tuple[Mapping[str, Any], ...]
     evals: tuple[Mapping[str, Any], ...]
     resumed: tuple[Mapping[str, Any], ...]
     skipped: tuple[Mapping[str, Any], ...]
+    moved: tuple[Mapping[str, Any], ...]
     config: RunConfig | None
     environment: Mapping[str, Any]
     samples: tuple[Samples, ...]
+    plan: Mapping[str, Any]
 
     @property
     def name(self) -> str:
@@ -64,6 +66,11 @@ class RunRecord:
         finite = [record for record in self.evals if number(record, "loss") == number(record, "loss")]
         return min(finite, key=lambda record: number(record, "loss"), default=None)
 
+    def peak(self, key: str) -> float:
+        """The largest value of all sittings, peak_memory_bytes say; NaN where no record has one."""
+        found = [value for value in column((*self.train, *self.evals), key) if value == value]
+        return max(found, default=NOT_A_NUMBER)
+
 
 def read_run(folder: StrPath) -> RunRecord:
     """Everything a run folder holds except the checkpoints.
@@ -80,9 +87,11 @@ def read_run(folder: StrPath) -> RunRecord:
         evals=_of_kind(records, "eval"),
         resumed=_of_kind(records, "resumed"),
         skipped=_of_kind(records, "skipped"),
+        moved=_of_kind(records, "moved"),
         config=_read_config(folder / "config.yaml"),
         environment=_read_json(folder / "environment.json", dict, {}),
         samples=_read_samples(folder / "samples"),
+        plan=_read_json(folder / "plan.json", dict, {}),
     )
 
 

@@ -46,7 +46,7 @@ def render(run: RunRecord) -> str:
     here = Path(__file__)
     style = here.with_suffix(".css").read_text(encoding="utf-8")
     script = here.with_suffix(".js").read_text(encoding="utf-8")
-    sections = [_header(run), _figures(key_figures(run)), _curves(run), _samples(run.samples), _course(run)]
+    sections = [_header(run), _figures(key_figures(run)), _curves(run), _samples(run.samples), _plan(run), _course(run)]
     sections.append(_details(run))
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -139,6 +139,23 @@ def _course(run: RunRecord) -> str:
         return ""
     text = "What the optimizer was told, what it met, and how fast it went."
     return _section("On the way", text, "charts small", charts)
+
+
+def _plan(run: RunRecord) -> str:
+    """What `groundup run` chose and why, and the loss that it expected beside the one that was reached."""
+    choices = run.plan.get("reasons")
+    if not isinstance(choices, list) or not choices:
+        return ""
+    rows = [
+        f"<tr><th>{escape(str(choice['name']))}</th><td>{escape(str(choice['value']))}</td>"
+        f"<td>{escape(str(choice['why']))}</td></tr>"
+        for choice in choices
+    ]
+    if run.best_eval is not None:
+        reached = significant(number(run.best_eval, "bits_per_byte"))
+        rows.append(f"<tr><th>reached loss</th><td>{reached} bits per byte</td><td>on the held-out text</td></tr>")
+    text = "Chosen before the run began, from the text and from what was measured on this machine."
+    return _section("The plan", text, "plan", [f"<table>{''.join(rows)}</table>"])
 
 
 def _samples(samples: Sequence[Samples]) -> str:

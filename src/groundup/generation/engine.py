@@ -13,8 +13,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from groundup.errors import CheckpointError, DataError
+from groundup.generation.native import NOT_FINITE, Kernels, NativeWriter, choose_decoder
 from groundup.generation.rows import LanguageModel, Rows
 from groundup.generation.sampling import SamplingConfig, choose, log_probabilities, row_generator
+from groundup.kernels.decoding import WeightType
 
 StopReason = Literal["end_of_text", "stop", "length"]
 
@@ -60,6 +62,8 @@ def generate_ids(
     forbidden: Sequence[int] = (),
     ends: Callable[[int, int], bool] | None = None,
     use_cache: bool = True,
+    kernels: Kernels = "auto",
+    weights: WeightType = "float32",
 ) -> Iterator[Token]:
     """The ids written after each prompt, as they come: one for each row still going, then the next.
 
@@ -73,18 +77,27 @@ def generate_ids(
         forbidden: Ids never drawn.
         ends: Called with (row, id) for each new id but the end token; True ends the row.
         use_cache: Keep keys and values, or run the model over all ids at each step.
+        kernels: "auto" lets native code write where it takes the model and there is a cache; "reference" never
+            does. The text is the same unless rounding decides: between two logits a few steps of float32 apart, or
+            where a random number falls within 1e-6 of a border.
+        weights: As what native code reads the weights: in bf16 or int8 it is faster, and the text another.
 
-    Raises DataError for a prompt that the model cannot read.
+    Raises DataError for a prompt that the model cannot read, ConfigError for weights that nobody would read.
     """
+    decoder = choose_decoder(model, kernels, weights, use_cache=use_cache)
     vocab_size = model.config.vocab_size
     prompts = [_readable(prompt, end_id, vocab_size) for prompt in prompts]
     streams = [row_generator(config.seed, sample) for sample in samples or [0] * len(prompts)]
     if not prompts or config.max_tokens == 0:
         return iter(())
-    rows = Rows(model, prompts, max_tokens=config.max_tokens, use_cache=use_cache)
-    banned = torch.zeros(vocab_size, dtype=torch.bool)
-    banned[list(forbidden)] = True
-    return _decode(rows, config, streams, banned, end_id, ends or (lambda row, id: False))
+    if decoder is not None:
+        writer = NativeWriter(decoder, prompts, config, streams, end_id=end_id, forbidden=forbidden)
+    else:
+        rows = Rows(model, prompts, max_tokens=config.max_tokens, use_cache=use_cache)
+        banned = torch.zeros(vocab_size, dtype=torch.bool)
+        banned[list(forbidden)] = True
+        writer = _Writer(rows, config, streams, banned)
+    return _decode(writer, len(prompts), config.max_tokens, end_id, ends or (lambda row, id: False))
 
 
 def complete_ids(
@@ -98,19 +111,16 @@ def complete_ids(
 
 
 def _decode(
-    rows: Rows,
-    config: SamplingConfig,
-    streams: Sequence[torch.Generator],
-    banned: Tensor,
+    writer: "_Writer | NativeWriter",
+    num_rows: int,
+    max_tokens: int,
     end_id: int | None,
     ends: Callable[[int, int], bool],
 ) -> Iterator[Token]:
-    """The loop itself. `names` holds the caller's number of each row that is still in `rows`."""
-    names = list(range(len(rows.ids)))
-    logits = rows.start()
-    for count in range(1, config.max_tokens + 1):
-        windows = [rows.window(place) for place in range(len(names))]
-        ids, logprobs = _choose(logits, windows, config, streams, banned)
+    """The loop itself. `names` holds the caller's number of each row that still goes on."""
+    names = list(range(num_rows))
+    for count in range(1, max_tokens + 1):
+        ids, logprobs = writer.step()
         going = []
         for place, (name, id, logprob) in enumerate(zip(names, ids, logprobs, strict=True)):
             reason: StopReason | None = None
@@ -118,7 +128,7 @@ def _decode(
                 reason = "end_of_text"
             elif ends(name, id):
                 reason = "stop"
-            elif count == config.max_tokens:
+            elif count == max_tokens:
                 reason = "length"
             else:
                 going.append(place)
@@ -126,9 +136,30 @@ def _decode(
         if not going:
             return
         if len(going) < len(names):
-            rows.keep(going)
-            names, streams = [names[place] for place in going], [streams[place] for place in going]
-        logits = rows.extend([ids[place] for place in going])
+            writer.keep(going)
+            names = [names[place] for place in going]
+
+
+class _Writer:
+    """Rows, and what chooses their next ids."""
+
+    def __init__(self, rows: Rows, config: SamplingConfig, streams: Sequence[torch.Generator], banned: Tensor) -> None:
+        self._rows, self._config, self._streams, self._banned = rows, config, streams, banned
+        self._newest: list[int] | None = None
+
+    def step(self) -> tuple[list[int], list[float]]:
+        """The next id of each row, and the log-probability that the model gives it."""
+        logits = self._rows.start() if self._newest is None else self._rows.extend(self._newest)
+        windows = [self._rows.window(row) for row in range(len(self._rows.ids))]
+        self._newest, logprobs = _choose(logits, windows, self._config, self._streams, self._banned)
+        return self._newest, logprobs
+
+    def keep(self, places: Sequence[int]) -> None:
+        """Go on with the rows at `places` only, counted anew from 0."""
+        assert self._newest is not None
+        self._rows.keep(places)
+        self._streams = [self._streams[place] for place in places]
+        self._newest = [self._newest[place] for place in places]
 
 
 @torch.inference_mode()
@@ -143,10 +174,7 @@ def _choose(
     # mps has no float64, which the sums over the vocabulary need.
     logits = logits.to("cpu" if logits.device.type == "mps" else logits.device, torch.float64)
     if not (logits < torch.inf).all():
-        raise CheckpointError(
-            "the model's logits are not finite: its training diverged or its weights are damaged; "
-            "use an earlier checkpoint"
-        )
+        raise CheckpointError(NOT_FINITE)
     allowed = logits.masked_fill(banned.to(logits.device), -torch.inf)
     ids = choose(allowed, config, streams, windows)
     return ids.tolist(), log_probabilities(logits, ids).tolist()

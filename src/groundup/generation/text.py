@@ -11,9 +11,11 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from groundup.errors import ConfigError
 from groundup.generation.engine import Generated, StopReason, generate_ids
+from groundup.generation.native import Kernels
 from groundup.generation.rows import LanguageModel
 from groundup.generation.sampling import SamplingConfig
 from groundup.generation.stops import StopScanner
+from groundup.kernels.decoding import WeightType
 from groundup.tokenizer.bpe import Tokenizer
 
 Special = Literal["token", "text", "error"]
@@ -58,6 +60,8 @@ def generate(
     batch_size: int = 32,
     special: Special = "text",
     use_cache: bool = True,
+    kernels: Kernels = "auto",
+    weights: WeightType = "float32",
     **fields: Any,
 ) -> list[Completion]:
     """`num_samples` completions of each prompt, those of the first prompt first.
@@ -74,6 +78,7 @@ def generate(
         special: The spelling of a special token in a prompt is that token ("token"), an error
             ("error"), or plain text: the default, since a prompt can come from anyone.
         use_cache: False computes everything anew for each id: slow, for comparison.
+        kernels, weights: Who computes, and how it reads the weights: see engine.generate_ids.
 
     Raises ConfigError for options that cannot work, DataError for a prompt the model cannot read.
     """
@@ -83,9 +88,10 @@ def generate(
             raise ConfigError(f"{name} is {value}; it must be at least 1")
     prompts = [prompts] if isinstance(prompts, str) else list(prompts)
     rows = [(prompt, sample) for prompt in prompts for sample in range(num_samples)]
+    options = {"use_cache": use_cache, "kernels": kernels, "weights": weights}
     completions = []
     for start in range(0, len(rows), batch_size):
-        completions += _complete(run, rows[start : start + batch_size], config, special, use_cache)
+        completions += _complete(run, rows[start : start + batch_size], config, special, options)
     return completions
 
 
@@ -97,6 +103,8 @@ def stream_text(
     sample: int = 0,
     special: Special = "text",
     use_cache: bool = True,
+    kernels: Kernels = "auto",
+    weights: WeightType = "float32",
     **fields: Any,
 ) -> Iterator[str]:
     """The text of `generate(...)[sample]`, in pieces as it is written; arguments as there.
@@ -115,6 +123,8 @@ def stream_text(
         forbidden=_unreadable(run),
         ends=lambda row, id: text.push(id),
         use_cache=use_cache,
+        kernels=kernels,
+        weights=weights,
     )
     return _pieces(tokens, text)
 
@@ -129,7 +139,7 @@ def _pieces(tokens: Iterator[Any], text: "_Text") -> Iterator[str]:
 
 
 def _complete(
-    run: Run, rows: Sequence[tuple[str, int]], config: SamplingConfig, special: Special, use_cache: bool
+    run: Run, rows: Sequence[tuple[str, int]], config: SamplingConfig, special: Special, options: dict[str, Any]
 ) -> list[Completion]:
     """One completion for each (prompt, number of the sample), written side by side."""
     texts = [_Text(run.tokenizer, config.stop) for _ in rows]
@@ -142,7 +152,7 @@ def _complete(
         samples=[sample for _, sample in rows],
         forbidden=_unreadable(run),
         ends=lambda row, id: texts[row].push(id),
-        use_cache=use_cache,
+        **options,
     )
     for token in tokens:
         written[token.row].add(token)

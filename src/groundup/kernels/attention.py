@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from groundup import _native
-from groundup.kernels.arrays import VALUES, address, is_taken
+from groundup.kernels.arrays import VALUES, address, is_taken, settings
 from groundup.model import ops
 
 
@@ -38,13 +38,7 @@ def _causal_attention(qkv: Tensor, kv_heads: int, cos: Tensor | None, sin: Tenso
     qkv = qkv.contiguous()
     cos, sin = _dense(cos), _dense(sin)
     out, log2_sum = _empty_results(qkv, kv_heads)
-    _native.causal_attention(
-        address(qkv, qkv.shape, *VALUES),
-        *_tables(qkv, cos, sin),
-        address(out, out.shape, qkv.dtype),
-        address(log2_sum, log2_sum.shape, torch.float32),
-        **_sizes(qkv, kv_heads),
-    )
+    forward_into(qkv, kv_heads, cos, sin, out, log2_sum)
     return out, log2_sum
 
 
@@ -61,15 +55,7 @@ def _causal_attention_backward(
     """The gradient of qkv, from that of the result."""
     gradient, qkv, cos, sin = gradient.contiguous(), qkv.contiguous(), _dense(cos), _dense(sin)
     qkv_gradient = torch.empty_like(qkv)
-    _native.causal_attention_backward(
-        address(qkv, qkv.shape, *VALUES),
-        *_tables(qkv, cos, sin),
-        address(out, gradient.shape, qkv.dtype),
-        address(log2_sum, log2_sum.shape, torch.float32),
-        address(gradient, out.shape, qkv.dtype),
-        address(qkv_gradient, qkv.shape, qkv.dtype),
-        **_sizes(qkv, kv_heads),
-    )
+    backward_into(gradient, qkv, kv_heads, cos, sin, out, log2_sum, qkv_gradient)
     return qkv_gradient
 
 
@@ -79,7 +65,24 @@ def _(qkv: Tensor, kv_heads: int, cos: Tensor | None, sin: Tensor | None) -> tup
 
 
 @_causal_attention_backward.register_fake
-def _(
+def _(gradient: Tensor, qkv: Tensor, *_others: Any) -> Tensor:
+    return qkv.new_empty(qkv.shape)
+
+
+def forward_into(
+    qkv: Tensor, kv_heads: int, cos: Tensor | None, sin: Tensor | None, out: Tensor, log2_sum: Tensor
+) -> None:
+    """Write the result and the log2 of sums, shapes as of _causal_attention."""
+    _native.causal_attention(
+        address(qkv, qkv.shape, *VALUES),
+        *_tables(qkv, cos, sin),
+        address(out, out.shape, qkv.dtype),
+        address(log2_sum, log2_sum.shape, torch.float32),
+        **_sizes(qkv, kv_heads),
+    )
+
+
+def backward_into(
     gradient: Tensor,
     qkv: Tensor,
     kv_heads: int,
@@ -87,8 +90,18 @@ def _(
     sin: Tensor | None,
     out: Tensor,
     log2_sum: Tensor,
-) -> Tensor:
-    return qkv.new_empty(qkv.shape)
+    qkv_gradient: Tensor,
+) -> None:
+    """Write the gradient of qkv."""
+    _native.causal_attention_backward(
+        address(qkv, qkv.shape, *VALUES),
+        *_tables(qkv, cos, sin),
+        address(out, gradient.shape, qkv.dtype),
+        address(log2_sum, log2_sum.shape, torch.float32),
+        address(gradient, out.shape, qkv.dtype),
+        address(qkv_gradient, qkv.shape, qkv.dtype),
+        **_sizes(qkv, kv_heads),
+    )
 
 
 def _empty_results(qkv: Tensor, kv_heads: int) -> tuple[Tensor, Tensor]:
@@ -112,7 +125,7 @@ def _tables(qkv: Tensor, cos: Tensor | None, sin: Tensor | None) -> tuple[int, i
 def _sizes(qkv: Tensor, kv_heads: int) -> dict[str, Any]:
     batch, seq, all_heads, d_head = qkv.shape
     sizes = {"batch": batch, "seq": seq, "heads": all_heads - 2 * kv_heads, "kv_heads": kv_heads, "d_head": d_head}
-    return sizes | {"bf16": qkv.dtype == torch.bfloat16, "num_threads": torch.get_num_threads()}
+    return sizes | settings(qkv)
 
 
 def _save(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:

@@ -71,7 +71,7 @@ def _swiglu_backward(gradient: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor
 def _swiglu_of_halves(gate_and_up: Tensor) -> Tensor:
     gate_and_up = gate_and_up.contiguous()
     out = gate_and_up.new_empty(_half(gate_and_up))
-    _native.swiglu(*_halves(gate_and_up), address(out, out.shape, *VALUES), **_half_rows(out))
+    forward_of_halves_into(gate_and_up, out)
     return out
 
 
@@ -79,6 +79,17 @@ def _swiglu_of_halves(gate_and_up: Tensor) -> Tensor:
 def _swiglu_of_halves_backward(gradient: Tensor, gate_and_up: Tensor) -> Tensor:
     gradient, gate_and_up = gradient.contiguous(), gate_and_up.contiguous()
     both_gradients = torch.empty_like(gate_and_up)
+    backward_of_halves_into(gradient, gate_and_up, both_gradients)
+    return both_gradients
+
+
+def forward_of_halves_into(gate_and_up: Tensor, out: Tensor) -> None:
+    """Write SwiGLU of the halves."""
+    _native.swiglu(*_halves(gate_and_up), address(out, _half(gate_and_up), gate_and_up.dtype), **_half_rows(out))
+
+
+def backward_of_halves_into(gradient: Tensor, gate_and_up: Tensor, both_gradients: Tensor) -> None:
+    """Write the gradients of the halves, side by side as they are, or in their place."""
     _native.swiglu_backward(
         *_halves(gate_and_up),
         address(gradient, _half(gate_and_up), gate_and_up.dtype),
@@ -86,7 +97,6 @@ def _swiglu_of_halves_backward(gradient: Tensor, gate_and_up: Tensor) -> Tensor:
         gradient_stride=gate_and_up.shape[-1],
         **_half_rows(gradient),
     )
-    return both_gradients
 
 
 def _rows(x: Tensor) -> dict[str, Any]:
@@ -97,7 +107,8 @@ def _rows(x: Tensor) -> dict[str, Any]:
 
 def _both_rows(x: Tensor) -> dict[str, Any]:
     """The same, for values and their gradients."""
-    return _rows(x) | {"gradient_stride": _rows(x)["stride"]}
+    sizes = _rows(x)
+    return sizes | {"gradient_stride": sizes["stride"]}
 
 
 def _half_rows(half: Tensor) -> dict[str, Any]:

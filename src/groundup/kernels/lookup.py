@@ -25,13 +25,7 @@ def embedding(ids: Int[Tensor, "..."], weight: Float[Tensor, "vocab d_model"]) -
 def _embedding(ids: Tensor, weight: Tensor) -> Tensor:
     ids, weight = ids.contiguous(), weight.contiguous()
     out = weight.new_empty(*ids.shape, weight.shape[1])
-    _native.embedding(
-        address(weight, weight.shape, *VALUES),
-        address(ids, ids.shape, torch.int64),
-        address(out, out.shape, weight.dtype),
-        vocab_size=len(weight),
-        **_sizes(ids, weight),
-    )
+    rows_into(out, ids, weight)
     return out
 
 
@@ -44,20 +38,36 @@ def _(ids: Tensor, weight: Tensor) -> Tensor:
 def _embedding_backward(gradient: Tensor, ids: Tensor, vocab_size: int) -> Tensor:
     gradient, ids = gradient.contiguous(), ids.contiguous()
     weight_gradient = gradient.new_empty(vocab_size, gradient.shape[-1], dtype=torch.float32)
-    _native.embedding_backward(
-        address(gradient, (*ids.shape, gradient.shape[-1]), *VALUES),
-        address(ids, ids.shape, torch.int64),
-        address(weight_gradient, weight_gradient.shape, torch.float32),
-        vocab_size=vocab_size,
-        accumulate=False,
-        **_sizes(ids, gradient),
-    )
+    sums_into(weight_gradient, ids, gradient, accumulate=False)
     return weight_gradient.to(gradient.dtype)
 
 
 @_embedding_backward.register_fake
 def _(gradient: Tensor, ids: Tensor, vocab_size: Any) -> Tensor:  # a symbol while a graph is traced
     return gradient.new_empty(vocab_size, gradient.shape[-1])
+
+
+def rows_into(out: Tensor, ids: Tensor, weight: Tensor) -> None:
+    """Write the rows that ids name."""
+    _native.embedding(
+        address(weight, weight.shape, *VALUES),
+        address(ids, ids.shape, torch.int64),
+        address(out, (*ids.shape, weight.shape[1]), weight.dtype),
+        vocab_size=len(weight),
+        **_sizes(ids, weight),
+    )
+
+
+def sums_into(weight_gradient: Tensor, ids: Tensor, gradient: Tensor, *, accumulate: bool) -> None:
+    """Write for each id the sum of its rows of `gradient`, in float32, or add it to what is there."""
+    _native.embedding_backward(
+        address(gradient, (*ids.shape, gradient.shape[-1]), *VALUES),
+        address(ids, ids.shape, torch.int64),
+        address(weight_gradient, weight_gradient.shape, torch.float32),
+        vocab_size=len(weight_gradient),
+        accumulate=accumulate,
+        **_sizes(ids, gradient),
+    )
 
 
 def _sizes(ids: Tensor, values: Tensor) -> dict[str, Any]:

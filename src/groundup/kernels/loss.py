@@ -60,8 +60,9 @@ def linear_cross_entropy(
 def _cross_entropy(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     """(loss, the logarithm of each row's sum of exponentials)"""
     log_sums = logits.new_empty(targets.shape, dtype=FLOAT32)
-    losses = _losses(logits.contiguous(), targets.contiguous(), log_sums)
-    return _mean(losses), log_sums
+    losses = torch.empty_like(log_sums)
+    losses_into(losses, logits.contiguous(), targets.contiguous(), log_sums)
+    return mean(losses), log_sums
 
 
 @_cross_entropy.register_fake
@@ -106,14 +107,14 @@ def _linear_cross_entropy(
         part = slice(first, min(first + rows_at_once, rows))
         of_part = logits[part] if hold_gradient else logits[: part.stop - first]
         torch.mm(vectors[part], matrix.mT, out=of_part)
-        losses[part] = _losses(of_part, targets[part], torch.empty_like(losses[part]), of_part, 1 / rows)
+        losses_into(losses[part], of_part, targets[part], torch.empty_like(losses[part]), of_part, 1 / rows)
         if not hold_gradient:
             torch.mm(of_part, matrix, out=vector_gradient[part])
             weight_gradient += of_part.mT @ vectors[part]
     if hold_gradient:
         torch.mm(logits, matrix, out=vector_gradient)
         weight_gradient = logits.mT @ vectors
-    return _mean(losses), vector_gradient.view(hidden.shape).to(hidden.dtype), weight_gradient.to(weight.dtype)
+    return mean(losses), vector_gradient.view(hidden.shape).to(hidden.dtype), weight_gradient.to(weight.dtype)
 
 
 @_linear_cross_entropy.register_fake
@@ -133,8 +134,8 @@ def _linear_cross_entropy_loss(
     for first in range(0, len(vectors), rows_at_once):
         part = slice(first, first + rows_at_once)
         logits = vectors[part] @ matrix.mT
-        losses[part] = _losses(logits, targets[part], torch.empty_like(losses[part]))
-    return _mean(losses)
+        losses_into(losses[part], logits, targets[part], torch.empty_like(losses[part]))
+    return mean(losses)
 
 
 @_linear_cross_entropy_loss.register_fake
@@ -142,11 +143,15 @@ def _(hidden: Tensor, weight: Tensor, targets: Tensor, dtype: torch.dtype, rows_
     return hidden.new_empty((), dtype=FLOAT32)
 
 
-def _losses(
-    logits: Tensor, targets: Tensor, log_sums: Tensor, gradient: Tensor | None = None, scale: float = 1.0
-) -> Tensor:
-    """The loss of each row; writes `log_sums` and, if given, `gradient`, times `scale`."""
-    losses = torch.empty_like(log_sums)
+def losses_into(
+    losses: Tensor,
+    logits: Tensor,
+    targets: Tensor,
+    log_sums: Tensor,
+    gradient: Tensor | None = None,
+    scale: float = 1.0,
+) -> None:
+    """Write the loss of each row, `log_sums` and, if given, `gradient` (may be `logits`), times `scale`."""
     _native.cross_entropy(
         address(logits, logits.shape, *VALUES),
         address(targets, logits.shape[:-1], torch.int64),
@@ -156,14 +161,14 @@ def _losses(
         scale=scale,
         **_sizes(logits),
     )
-    return losses
 
 
 def _sizes(logits: Tensor) -> dict[str, Any]:
     return {"rows": rows_of(logits), "columns": logits.shape[-1]} | settings(logits)
 
 
-def _mean(losses: Tensor) -> Tensor:
+def mean(losses: Tensor) -> Tensor:
+    """Their mean, summed in float64."""
     return losses.mean(dtype=torch.float64).to(FLOAT32)
 
 

@@ -38,7 +38,7 @@ def _rms_norm(x: Tensor, weight: Tensor, eps: float) -> tuple[Tensor, Tensor]:
     """(normed, 1 / rms of each row)"""
     x = x.contiguous()
     normed, inverse_rms = torch.empty_like(x), x.new_empty(x.shape[:-1])
-    _forward(x, None, weight, None, normed, inverse_rms, eps)
+    forward_into(x, None, weight, None, normed, inverse_rms, eps)
     return normed, inverse_rms
 
 
@@ -52,7 +52,7 @@ def _add_rms_norm(x: Tensor, change: Tensor, weight: Tensor, eps: float) -> tupl
     """(sum, normed, 1 / rms of each row)"""
     x, change = x.contiguous(), change.contiguous()
     total, normed, inverse_rms = torch.empty_like(x), torch.empty_like(change), x.new_empty(x.shape[:-1])
-    _forward(x, change, weight, total, normed, inverse_rms, eps)
+    forward_into(x, change, weight, total, normed, inverse_rms, eps)
     return total, normed, inverse_rms
 
 
@@ -74,19 +74,7 @@ def _rms_norm_backward(
     x_gradient, weight_gradient = torch.empty_like(x), torch.empty_like(weight)
     bf16 = gradient.dtype == BF16
     copy = gradient.new_empty(gradient.shape if bf16 else 0)
-    _native.add_rms_norm_backward(
-        address(gradient, x.shape, *VALUES),
-        address(x, x.shape, FLOAT32),
-        address(inverse_rms, x.shape[:-1], FLOAT32),
-        address(weight, x.shape[-1:], FLOAT32),
-        address(residual, x.shape, FLOAT32),
-        address(x_gradient, x.shape, FLOAT32),
-        address(copy, x.shape, BF16) if bf16 else 0,
-        address(weight_gradient, x.shape[-1:], FLOAT32),
-        rows=rows_of(x),
-        columns=x.shape[-1],
-        **settings(gradient),
-    )
+    backward_into(gradient, x, inverse_rms, weight, residual, x_gradient, copy if bf16 else None, weight_gradient)
     return x_gradient, copy, weight_gradient
 
 
@@ -98,7 +86,7 @@ def _(
     return x.new_empty(x.shape), copy, weight.new_empty(weight.shape)
 
 
-def _forward(
+def forward_into(
     x: Tensor,
     change: Tensor | None,
     weight: Tensor,
@@ -107,6 +95,7 @@ def _forward(
     inverse_rms: Tensor,
     eps: float,
 ) -> None:
+    """Write x + change (there is none without a change), its norm in the type of `normed`, and 1 / rms of each row."""
     weight = weight.contiguous()
     _native.add_rms_norm(
         address(x, x.shape, FLOAT32),
@@ -119,6 +108,35 @@ def _forward(
         columns=x.shape[-1],
         eps=eps,
         **settings(normed),
+    )
+
+
+def backward_into(
+    gradient: Tensor,
+    x: Tensor,
+    inverse_rms: Tensor,
+    weight: Tensor,
+    residual: Tensor | None,
+    x_gradient: Tensor,
+    copy: Tensor | None,
+    weight_gradient: Tensor,
+) -> None:
+    """Write the gradients of the sum `x`, in bf16 too if there is a `copy`, and of weight.
+
+    `residual` is the gradient that reaches the sum on other ways. `x_gradient` may be the same array, or `x`.
+    """
+    _native.add_rms_norm_backward(
+        address(gradient, x.shape, *VALUES),
+        address(x, x.shape, FLOAT32),
+        address(inverse_rms, x.shape[:-1], FLOAT32),
+        address(weight, x.shape[-1:], FLOAT32),
+        address(residual, x.shape, FLOAT32),
+        address(x_gradient, x.shape, FLOAT32),
+        address(copy, x.shape, BF16),
+        address(weight_gradient, x.shape[-1:], FLOAT32),
+        rows=rows_of(x),
+        columns=x.shape[-1],
+        **settings(gradient),
     )
 
 

@@ -34,6 +34,31 @@ class Update:
     copy: Tensor | None = None
 
 
+@dataclasses.dataclass
+class WeightCopy:
+    """The values of a parameter in another place or type, and the state of the parameter that they are known to be of.
+
+    Unknown, None, until somebody who writes to both says so. A state is where the parameter lies and torch's count of
+    its changes, which does not count what is written through `parameter.data`.
+    """
+
+    values: Tensor
+    of_state: tuple[int, int] | None = None
+
+    def mark(self, parameter: Tensor) -> None:
+        """Note that `values` are those of the parameter as it is now."""
+        self.of_state = (parameter.data_ptr(), parameter._version)
+
+    @torch.no_grad()
+    def refresh(self, parameter: Tensor) -> None:
+        """Copy the parameter, unless `values` are known to be its own."""
+        if self.of_state is None:
+            self.values.copy_(parameter)
+        elif self.of_state != (parameter.data_ptr(), parameter._version):
+            self.values.copy_(parameter)
+            self.mark(parameter)
+
+
 @torch.no_grad()
 def adamw(updates: Sequence[Update], *, betas: tuple[float, float], eps: float) -> None:
     """One step of AdamW in place, in one pass over memory."""

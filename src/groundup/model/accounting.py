@@ -2,11 +2,11 @@
 
 A product of an m x n with an n x p matrix counts as 2 m n p floating-point operations (a multiplication
 and an addition per term). Everything that is not a matrix product is left out of the operations: it
-decides the time of small models, never that of large ones. Bytes are counted with 1 GB = 1e9 bytes.
+decides the time of small models, never that of large ones. Bytes are counted with 1 GB = 1e9 bytes. What a run of
+this package holds at its peak is estimated in training/memory.py.
 """
 
 from dataclasses import dataclass, fields
-from typing import Literal
 
 from groundup.config import ModelConfig
 
@@ -112,79 +112,12 @@ def adamw_memory(config: ModelConfig) -> AdamWMemory:
     Per token and layer the two norms (2 d), Q, K and V (3 d), scores and softmax (2 heads T), weighted
     sum (d), output projection (d), W1 and SiLU (2 d_ff), W2 (d); at the end the final norm (d), the
     logits (V), and the cross-entropy as one number. W3 and the loss's own copy of the logits are not
-    counted: it is an estimate on paper. `training_memory` says what this package really holds.
+    counted: it is an estimate on paper. training/memory.py says what this package really holds.
     """
     d, length = config.d_model, config.context_length
     per_layer = 8 * d + 2 * config.num_heads * length + 2 * config.ffn_width
     per_token = config.num_layers * per_layer + d + config.vocab_size + 1
     return AdamWMemory(bytes_per_sequence=4 * length * per_token, fixed_bytes=16 * num_parameters(config).total)
-
-
-@dataclass(frozen=True)
-class TrainingMemory:
-    """Bytes that a training step holds at its peak. `workspace` is what comes and goes within backward."""
-
-    weights_bytes: int
-    gradients_bytes: int
-    optimizer_bytes: int
-    activations_bytes: int
-    workspace_bytes: int
-
-    @property
-    def total_bytes(self) -> int:
-        return sum(getattr(self, field.name) for field in fields(self))
-
-
-def training_memory(
-    config: ModelConfig,
-    *,
-    batch_size: int,
-    context_length: int | None = None,
-    precision: Literal["float32", "bf16"] = "float32",
-    optimizer: Literal["adamw", "sgd"] = "adamw",
-) -> TrainingMemory:
-    """Memory of one training step of the reference, not compiled, with `batch_size` sequences at once.
-
-    Weights, gradients and optimizer state are float32 whatever the precision; in bf16 the products also
-    keep a copy of their matrices. A compiled model needs less.
-    """
-    parameters, length = num_parameters(config), context_length or config.context_length
-    tokens = batch_size * length
-    copies = 0
-    if precision == "bf16":
-        copies = 2 * (parameters.attention + parameters.feed_forward + config.vocab_size * config.d_model)
-    # The largest things alive for a moment: gradients of logits, or of one layer's attention scores.
-    widest = max(3 * config.vocab_size, 3 * config.num_heads * length)
-    return TrainingMemory(
-        weights_bytes=4 * parameters.total,
-        gradients_bytes=4 * parameters.total,
-        optimizer_bytes=8 * parameters.total if optimizer == "adamw" else 0,
-        activations_bytes=copies + tokens * _saved_bytes_per_token(config, length, precision),
-        workspace_bytes=4 * tokens * widest,
-    )
-
-
-def _saved_bytes_per_token(config: ModelConfig, length: int, precision: str) -> int:
-    """Bytes that the forward pass keeps for backward, per token: measured on the operations of ops.py."""
-    d, kv_width, heads = config.d_model, config.kv_heads * config.d_head, config.num_heads
-    wide, narrow = 4, (2 if precision == "bf16" else 4)  # float32, and what products take and give
-    norm = wide * 2 * d  # its input, and the input over its length
-
-    # Inputs of the products: of QKV, of both in attention (with k and v repeated for every head), and of
-    # the output projection; and the weighted sum before it is divided.
-    attention = narrow * 6 * d + wide * heads * length
-    if config.dropout or precision == "bf16":
-        attention += narrow * heads * length  # the attention weights as the product with V takes them
-    if config.dropout:
-        attention += wide * heads * length + narrow * 2 * d  # what was dropped
-    if config.qk_norm:
-        attention += (narrow + wide) * (d + kv_width)
-    widths = 5 if config.ffn == "swiglu" else 3  # W1 x, its sigmoid, (its SiLU, W3 x,) and the input of W2
-    feed_forward = narrow * (d + widths * config.ffn_width)
-    norms = 0 if config.norm == "none" else 2 * norm
-    end = norm if config.norm == "pre" else 0
-    end += narrow * d + wide * config.vocab_size
-    return config.num_layers * (attention + feed_forward + norms) + end
 
 
 def _ffn_matrices(config: ModelConfig) -> int:

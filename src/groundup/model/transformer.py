@@ -10,6 +10,7 @@ the feed-forward part works on each alone. The parts: attention.py, layers.py, r
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from groundup.config import ModelConfig
 from groundup.errors import ConfigError, DataError
@@ -27,15 +28,18 @@ class TransformerLM(nn.Module):
         config: Shape and variant. `norm`, `positions`, `ffn` and `tie_embeddings` decide which of the
             parts below exist.
         ops: The functions it computes with.
+        checkpoint_activations: In training, hold only what goes from layer to layer, and compute the inside of each
+            again when its gradient is needed: the same bits for a third more time, and the memory of one layer. Chen
+            et al. 2016, Training Deep Nets with Sublinear Memory Cost (arXiv:1604.06174).
 
     Raises ConfigError if `config.vocab_size` is still open (0).
     """
 
-    def __init__(self, config: ModelConfig, *, ops: Ops = REFERENCE) -> None:
+    def __init__(self, config: ModelConfig, *, ops: Ops = REFERENCE, checkpoint_activations: bool = False) -> None:
         super().__init__()
         if config.vocab_size == 0:
             raise ConfigError("vocab_size is 0; give that of the tokenizer")
-        self.config, self.ops = config, ops
+        self.config, self.ops, self.checkpoint_activations = config, ops, checkpoint_activations
         d_model, vocab_size = config.d_model, config.vocab_size
         # A tied matrix also makes the logits: with unit entries those would start at size sqrt(d_model).
         std = d_model**-0.5 if config.tie_embeddings else 1.0
@@ -93,7 +97,10 @@ class TransformerLM(nn.Module):
 
         x = self.token_embeddings(ids)
         for layer, layer_cache in zip(self.layers, layer_caches, strict=True):
-            x = layer(x, rotation, layer_cache)
+            if self.checkpoint_activations and cache is None and torch.is_grad_enabled():
+                x = checkpoint(layer, x, rotation, use_reentrant=False)  # with the same dropout the second time
+            else:
+                x = layer(x, rotation, layer_cache)
         return x if self.ln_final is None else self.ln_final(x)
 
     def num_parameters(self) -> int:

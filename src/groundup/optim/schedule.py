@@ -1,12 +1,13 @@
 """The learning rate of each update, as a pure function of its number: nothing to save, nothing to resume."""
 
 import math
+from collections.abc import Sequence
 
 from groundup.errors import ConfigError
 
 
 def cosine_schedule(
-    step: int, *, max_lr: float | int, min_lr: float | int, warmup_steps: int, decay_steps: int
+    step: float | int, *, max_lr: float | int, min_lr: float | int, warmup_steps: int, decay_steps: int
 ) -> float:
     """Learning rate at `step`: a straight line up to `max_lr`, half a cosine down to `min_lr`, then flat.
 
@@ -37,3 +38,26 @@ def cosine_schedule(
     progress = (step - warmup_steps) / (decay_steps - warmup_steps) if decay_steps > warmup_steps else 0.0
     height = (1 + math.cos(math.pi * progress)) / 2
     return height * max_lr + (1 - height) * min_lr  # as above, but exact at both ends
+
+
+def place_on_schedule(step: int, *, end: int, moves: Sequence[Sequence[int]] = ()) -> float | int:
+    """The step of a schedule of `end` steps at which `step` stands, after its end was moved on the way.
+
+    Each move (at, new_end) says that from step `at` on what was left of the schedule is stretched or squeezed so
+    that it ends at `new_end`. So the rate has no jump and still comes down to its end, and stays a pure function
+    of the step and of the recorded moves. Without moves the step itself. `at` grows from move to move.
+
+    >>> [place_on_schedule(step, end=100, moves=[(40, 160)]) for step in (20, 40, 100, 160)]
+    [20.0, 40.0, 70.0, 100.0]
+    >>> place_on_schedule(20, end=100)
+    20
+    """
+    if not moves:
+        return step
+    place, since, until = 0.0, 0, end
+    for at, new_end in moves:
+        if step <= at:
+            break
+        place += (end - place) * (at - since) / (until - since)
+        since, until = at, new_end
+    return min(float(end), place + (end - place) * (step - since) / (until - since))

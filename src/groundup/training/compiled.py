@@ -1,15 +1,13 @@
 """torch.compile as an option that can only help: where it cannot work, the run goes on without it."""
 
 import logging
-from collections.abc import Callable
 
 import torch
-from torch import Tensor
 
+from groundup.training.loss import LossOf
 from groundup.training.session import Session
 
 log = logging.getLogger(__name__)
-LossOf = Callable[[Tensor, Tensor], Tensor]
 
 
 def compile_or_fall_back(run: Session) -> LossOf:

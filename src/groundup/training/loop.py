@@ -18,8 +18,9 @@ from groundup.data.batches import batch_at
 from groundup.errors import CheckpointError, DivergenceError, TrainingError
 from groundup.evaluation.likelihood import Likelihood, evaluate_tokens
 from groundup.optim import fast, gradients
-from groundup.optim.schedule import cosine_schedule
+from groundup.optim.schedule import cosine_schedule, place_on_schedule
 from groundup.training.compiled import compile_or_fall_back
+from groundup.training.deadline import Deadline
 from groundup.training.meter import Meter
 from groundup.training.metrics import Sink
 from groundup.training.norms import norms_by_layer
@@ -29,11 +30,14 @@ from groundup.training.session import Session, Signals, open_session
 log = logging.getLogger(__name__)
 
 
-def train(config: RunConfig, *, resume: str = "never", sinks: Sequence[Sink] = ()) -> Run:
+def train(
+    config: RunConfig, *, resume: str = "never", sinks: Sequence[Sink] = (), deadline: Deadline | None = None
+) -> Run:
     """Train as the configuration says, into the folder `config.out`; returns the model as it is at the end.
 
     Stopped by SIGTERM or SIGINT it writes a checkpoint and returns; killed, it loses the updates since the
-    last checkpoint. With `resume="auto"` it then continues, on a CPU bit for bit as if never stopped.
+    last checkpoint. With `resume="auto"` it then continues, on a CPU bit for bit as if never stopped. A `deadline`
+    moves the last step so that the run ends in time (deadline.py).
     Raises a GroundupError in one sentence for what cannot work; the caller's random state stays as it was.
     """
     with torch.random.fork_rng():
@@ -42,7 +46,7 @@ def train(config: RunConfig, *, resume: str = "never", sinks: Sequence[Sink] = (
             with Signals(session), fast_products(session.device, wanted=config.training.kernels == "auto"):
                 if config.training.compile:
                     session.loss_of = compile_or_fall_back(session)
-                run_updates(session)
+                run_updates(session, deadline)
         except (RuntimeError, MemoryError) as error:
             if _is_out_of_memory(error):
                 raise TrainingError(_memory_advice(session.config)) from error
@@ -59,11 +63,11 @@ def train(config: RunConfig, *, resume: str = "never", sinks: Sequence[Sink] = (
     )
 
 
-def run_updates(run: Session) -> None:
+def run_updates(run: Session, deadline: Deadline | None = None) -> None:
     """Update the model until `max_steps`, a signal, or no progress on held-out text."""
     config, settings, state = run.config, run.config.training, run.state
     meter = Meter(run)
-    while state.step < settings.max_steps and run.stop_signal is None and not out_of_patience(run):
+    while state.step < run.max_steps and run.stop_signal is None and not out_of_patience(run):
         seed_step(settings.seed, state.step)
         inputs, targets = batch_at(  # hop 4, batch
             run.train_tokens,
@@ -87,11 +91,12 @@ def run_updates(run: Session) -> None:
             run.record("norms", **norms_by_layer(run.model, inputs[:1].to(run.device)))
         run.optimizer.zero_grad(set_to_none=True)
 
-        last = state.step == settings.max_steps
+        last = state.step == run.max_steps
         if is_due(state.step, settings.eval_every) or last:
             with meter.paused():
                 evaluate(run)  # hop 8, evaluate
-        if is_due(state.step, settings.save_every) and not last:
+        moved = deadline is not None and moves_end(run, meter, deadline)
+        if moved or (is_due(state.step, settings.save_every) and not last):
             with meter.paused():
                 save(run, must_succeed=False)  # hop 9, save
     save(run, must_succeed=True)
@@ -105,7 +110,7 @@ def update(run: Session, loss: Tensor) -> tuple[float, float]:
     """
     state, settings = run.state, run.config.optimizer
     state.step += 1
-    rate = learning_rate(run.config, state.step)
+    rate = learning_rate(run.config, state.step, state.moved_ends)
     clip = gradients.clip_gradients if run.config.training.kernels == "reference" else fast.clip_gradients
     norm = float(clip(run.model.parameters(), settings.max_grad_norm or math.inf))
     if math.isfinite(norm) and math.isfinite(float(loss)):
@@ -127,17 +132,31 @@ def update(run: Session, loss: Tensor) -> tuple[float, float]:
     return norm, rate
 
 
-def learning_rate(config: RunConfig, step: int) -> float:
+def learning_rate(config: RunConfig, step: int, moved_ends: Sequence[Sequence[int]] = ()) -> float:
     """The rate of update number `step`, counted from 1, so that the first one is not wasted at rate 0."""
     settings = config.optimizer
     assert settings.min_lr is not None and settings.warmup_steps is not None and settings.decay_steps is not None
     return cosine_schedule(
-        step,
+        place_on_schedule(step, end=config.training.max_steps, moves=moved_ends),
         max_lr=settings.lr,
         min_lr=settings.min_lr,
         warmup_steps=settings.warmup_steps,
         decay_steps=settings.decay_steps,
     )
+
+
+def moves_end(run: Session, meter: Meter, deadline: Deadline) -> bool:
+    """Whether the end of the run was moved just now, to end in time: the move is in its state, which is to be saved."""
+    state, every = run.state, run.config.training.eval_every or run.max_steps
+    pauses = {"pause_every": every, "paused_s": meter.paused_s, "longest_pause_s": meter.longest_pause_s}
+    end = deadline.new_end(state.step, run.max_steps, **pauses)
+    if end == run.max_steps:
+        return False
+    log.info("step %d: the end is moved from step %d to %d, to end in time", state.step, run.max_steps, end)
+    state.moved_ends.append([state.step, end])
+    run.saved_step = None  # a checkpoint of this step, if there is one, does not hold the move
+    run.record("moved", max_steps=end)
+    return True
 
 
 def micro_batches(inputs: Tensor, targets: Tensor, run: Session) -> Iterator[tuple[Tensor, Tensor, float]]:
@@ -175,8 +194,9 @@ def evaluate(run: Session) -> Likelihood | None:
         perplexity=result.perplexity,
         bits_per_byte=result.bits_per_byte,
         num_targets=result.num_targets,
+        **run.peak_memory(),
     )
-    if state.best_step == state.step and state.step < run.config.training.max_steps:
+    if state.best_step == state.step and state.step < run.max_steps:
         save(run, must_succeed=False)
     return result
 

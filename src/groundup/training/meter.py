@@ -18,6 +18,8 @@ class Meter:
         self._run = run
         self._tokens = 0
         self._since = time.monotonic()
+        self.paused_s = 0.0
+        self.longest_pause_s: float | None = None  # none yet
 
     def add(self, loss: float, gradient_norm: float, rate: float, tokens: int) -> bool:
         """Count one update; writes a line when one is due and says whether it did."""
@@ -25,7 +27,7 @@ class Meter:
         run.state.recent_losses.append(loss)
         self._tokens += tokens
         step = run.state.step
-        if step != 1 and step != settings.max_steps and step % settings.log_every != 0:
+        if step != 1 and step != run.max_steps and step % settings.log_every != 0:
             return False
         finite = [value for value in run.state.recent_losses if math.isfinite(value)]
         run.record(
@@ -34,7 +36,8 @@ class Meter:
             lr=rate,
             grad_norm=gradient_norm,
             tokens_per_s=self._tokens / max(time.monotonic() - self._since, 1e-9),
-            max_steps=settings.max_steps,
+            max_steps=run.max_steps,
+            **run.peak_memory(),
         )
         run.state.recent_losses.clear()
         self._tokens = 0
@@ -46,4 +49,7 @@ class Meter:
         """Takes the time spent inside out of the speed."""
         start = time.monotonic()
         yield
-        self._since += time.monotonic() - start
+        pause_s = time.monotonic() - start
+        self._since += pause_s
+        self.paused_s += pause_s
+        self.longest_pause_s = max(pause_s, self.longest_pause_s or 0.0)

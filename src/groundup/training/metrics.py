@@ -1,6 +1,6 @@
 """What a run measured, one JSON object a line in `metrics.jsonl`; and the optional other places it goes.
 
-Every record has `kind` (train, eval, norms, skipped, resumed), `step`, `tokens` and `seconds`.
+Every record has `kind` (train, eval, norms, skipped, resumed, moved), `step`, `tokens` and `seconds`.
 The file is the record; TensorBoard and W&B are fed from a thread of their own that may lag, lose
 records or die without the training noticing.
 """

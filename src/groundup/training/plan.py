@@ -11,6 +11,7 @@ from groundup.device import choose_device
 from groundup.kernels.registry import choose
 from groundup.model.transformer import TransformerLM
 from groundup.tokenizer.bpe import Tokenizer
+from groundup.training.loss import choose_loss
 from groundup.training.products import fast_products
 from groundup.training.resolve import make_optimizer, resolve
 
@@ -30,24 +31,33 @@ def steps_for(config: RunConfig, *, seconds: float, validation_passes: int, meas
     return max(10, round((seconds - validation_passes * pass_s) / update_s))
 
 
-def time_of_update(config: RunConfig, *, measure_s: float) -> float:
-    """Median seconds of an update: forward, backward, optimizer. The configuration must be resolved."""
+def time_of_update(config: RunConfig, *, measure_s: float, warm_up: int = WARM_UP_UPDATES) -> float:
+    """Median seconds of an update: forward and backward of each part of the batch, optimizer.
+
+    The configuration must be resolved. At least two updates are timed, after `warm_up` that are not.
+    """
     device = choose_device(config.training.device)
     with torch.random.fork_rng(), fast_products(device, wanted=config.training.kernels == "auto"):
         torch.manual_seed(0)
-        ops = choose(device, torch.float32, config.training.kernels)
-        model = TransformerLM(config.model, ops=ops).to(device)
+        settings = config.training
+        ops = choose(device, torch.float32, settings.kernels)
+        model = TransformerLM(config.model, ops=ops, checkpoint_activations=settings.checkpoint_activations).to(device)
         optimizer = make_optimizer(config, model)
-        shape = (config.training.batch_size, config.model.context_length)
+        loss_of = choose_loss(
+            model, optimizer, torch.float32, kernels=settings.kernels, as_one_function=settings.as_one_function
+        )
+        shape = (settings.batch_size, config.model.context_length)
         ids = torch.randint(config.model.vocab_size, shape, device=device)
         times: list[float] = []
+        loss = torch.zeros(())
         begin = time.monotonic()
-        while len(times) < WARM_UP_UPDATES + 2 or time.monotonic() - begin < measure_s:
+        while len(times) < warm_up + 2 or time.monotonic() - begin < measure_s:
             start = time.monotonic()
-            loss = ops.linear_cross_entropy(model.hidden(ids), model.lm_head.weight, ids)
-            loss.backward()
+            for part in ids.split(settings.micro_batch_size or settings.batch_size):
+                loss = loss_of(part, part)
+                loss.backward()
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
             loss.item()  # waits for a GPU
             times.append(time.monotonic() - start)
-    return statistics.median(times[WARM_UP_UPDATES:])
+    return statistics.median(times[warm_up:])

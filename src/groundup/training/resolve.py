@@ -9,7 +9,6 @@ from torch.optim import Optimizer
 from groundup.config import Precision, RunConfig
 from groundup.environment import available_memory_bytes
 from groundup.errors import ConfigError, TrainingError
-from groundup.model.accounting import training_memory
 from groundup.model.transformer import TransformerLM
 from groundup.optim.adamw import AdamW
 from groundup.optim.fast import FastAdamW
@@ -17,6 +16,7 @@ from groundup.optim.gradients import parameter_groups
 from groundup.optim.sgd import SGD
 from groundup.recipe import differences, read_config
 from groundup.tokenizer.bpe import Tokenizer
+from groundup.training.memory import Held, peak_memory
 
 log = logging.getLogger(__name__)
 
@@ -27,9 +27,11 @@ FREE = {"out", "init_from", "data.path", "optimizer.decay_steps"} | {
     for name in (
         "max_steps",
         "micro_batch_size",
+        "checkpoint_activations",
         "device",
         "compile",
         "kernels",
+        "as_one_function",
         "log_every",
         "log_norms",
         "eval_every",
@@ -109,30 +111,37 @@ def make_optimizer(config: RunConfig, model: TransformerLM) -> Optimizer:
 
 def check_memory(config: RunConfig, device: str, precision: Precision) -> None:
     """Estimate what the run needs, and refuse in one sentence if the machine has less. Logs the estimate."""
-    free = _free_bytes(device)
-    rows = config.training.micro_batch_size or config.training.batch_size
-    needed = _needed_bytes(config, rows, precision)
-    log.info("memory: about %.2f GB needed, %.2f GB free", needed / 1e9, free / 1e9)
-    if needed <= free:
-        return
-    fitting = rows
-    while fitting > 1 and _needed_bytes(config, fitting, precision) > free:
-        fitting //= 2
-    advice = (
-        f"training.micro_batch_size {fitting} would fit (the batch stays {config.training.batch_size})"
-        if _needed_bytes(config, fitting, precision) <= free
-        else "take a smaller model or a shorter context"
-    )
-    raise TrainingError(
-        f"the run needs about {needed / 1e9:.1f} GB with {rows} sequences at once, "
-        f"and {free / 1e9:.1f} GB are free; {advice}"
-    )
+    free, peak = _free_bytes(device), peak_memory(config, precision=precision)
+    needed = _still_needed(peak)
+    log.info("memory: about %.2f GB needed, at most in %s, %.2f GB free", needed / 1e9, peak.moment, free / 1e9)
+    if needed > free:
+        raise TrainingError(
+            f"the run needs about {needed / 1e9:.1f} GB with {config.training.micro_batch_size} sequences at once in "
+            f"training and {config.training.eval_batch_size} in validation, and {free / 1e9:.1f} GB are free; "
+            f"{_what_fits(config, precision, free)}"
+        )
 
 
-def _needed_bytes(config: RunConfig, rows: int, precision: Precision) -> int:
-    return training_memory(
-        config.model, batch_size=rows, precision=precision, optimizer=config.optimizer.name
-    ).total_bytes
+def _what_fits(config: RunConfig, precision: Precision, free: int) -> str:
+    """The advice: the settings that decide the peak, halved until it fits; they do not change the result."""
+    smaller = config
+    while _still_needed(peak := peak_memory(smaller, precision=precision)) > free:
+        name = "eval_batch_size" if peak.moment == "validation" else "micro_batch_size"
+        rows = getattr(smaller.training, name) or smaller.training.batch_size
+        if rows == 1:
+            return "take a smaller model or a shorter context"
+        smaller = dataclasses.replace(smaller, training=dataclasses.replace(smaller.training, **{name: rows // 2}))
+    settings = [
+        f"training.{name} {getattr(smaller.training, name)}"
+        for name in ("micro_batch_size", "eval_batch_size")
+        if getattr(smaller.training, name) != getattr(config.training, name)
+    ]
+    return f"{' and '.join(settings)} would fit (the result stays the same)"
+
+
+def _still_needed(peak: Held) -> int:
+    """Without what this process, which has loaded torch, holds already."""
+    return peak.total_bytes - peak.runtime_bytes
 
 
 def _free_bytes(device: str) -> int:

@@ -10,26 +10,26 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.optim import Optimizer
 
 from groundup.checkpoint import TrainingState, find_checkpoint, load_weights, read_step
 from groundup.config import RunConfig
 from groundup.data.shards import check_tokenizer, open_tokens, read_manifest
 from groundup.device import choose_device, choose_precision
-from groundup.environment import describe
+from groundup.environment import describe, peak_device_memory_bytes, peak_memory_bytes
 from groundup.errors import CheckpointError, ConfigError, DataError, TrainingError
 from groundup.files import spelled, write_atomic, write_json
 from groundup.kernels.registry import choose
 from groundup.model.transformer import TransformerLM
 from groundup.recipe import write_config
 from groundup.tokenizer.bpe import Tokenizer
+from groundup.training.loss import LossOf, choose_loss
 from groundup.training.metrics import Metrics, Sink, open_sinks, rewind_metrics
 from groundup.training.resolve import check_memory, check_resumable, make_optimizer, resolve
 
@@ -47,7 +47,7 @@ class Session:
     train_tokens: Any
     valid_tokens: Any
     model: TransformerLM
-    loss_of: Callable[[Tensor, Tensor], Tensor]
+    loss_of: LossOf
     optimizer: Optimizer
     state: TrainingState
     metrics: Metrics
@@ -60,9 +60,20 @@ class Session:
     def checkpoints(self) -> Path:
         return self.folder / "checkpoints"
 
+    @property
+    def max_steps(self) -> int:
+        """Number of updates: as configured, or as moved on the way so that the run ends in time."""
+        return self.state.moved_ends[-1][1] if self.state.moved_ends else self.config.training.max_steps
+
     def clock(self) -> float:
         """Seconds of training up to now, earlier sittings included."""
         return self.seconds_before + time.monotonic() - self.started
+
+    def peak_memory(self) -> dict[str, int]:
+        """The most memory held up to now in this sitting, as records name it: of the process, of a GPU besides."""
+        peaks = {"peak_memory_bytes": peak_memory_bytes()}
+        on_device = peak_device_memory_bytes(self.device)
+        return peaks if on_device is None else peaks | {"peak_device_memory_bytes": on_device}
 
     def record(self, kind: str, **values: Any) -> None:
         """Write a record of the present step to the metrics."""
@@ -104,7 +115,11 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
 
     torch.manual_seed(config.training.seed)
     products = torch.bfloat16 if precision == "bf16" else torch.float32
-    model = TransformerLM(config.model, ops=choose(device, products, config.training.kernels))
+    model = TransformerLM(
+        config.model,
+        ops=choose(device, products, config.training.kernels),
+        checkpoint_activations=config.training.checkpoint_activations,
+    )
     if config.init_from and source is None:
         _start_from(config.init_from, model, tokenizer)
     model.to(device).train()
@@ -125,7 +140,14 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
         train_tokens=train_tokens,
         valid_tokens=valid_tokens,
         model=model,
-        loss_of=_plain_loss(model),
+        loss_of=choose_loss(
+            model,
+            optimizer,
+            products,
+            kernels=config.training.kernels,
+            as_one_function=config.training.as_one_function,
+            compiled=config.training.compile,
+        ),
         optimizer=optimizer,
         state=state,
         metrics=Metrics(metrics_file, [*sinks, *foreign]),
@@ -165,14 +187,6 @@ class Signals:
             raise KeyboardInterrupt
         self._session.stop_signal = number
         log.info("%s: writing a checkpoint, then stopping", signal.Signals(number).name)
-
-
-def _plain_loss(model: TransformerLM) -> Callable[[Tensor, Tensor], Tensor]:
-    def loss_of(inputs: Tensor, targets: Tensor) -> Tensor:
-        hidden = model.hidden(inputs)  # hop 5, forward, up to the head
-        return model.ops.linear_cross_entropy(hidden, model.lm_head.weight, targets)  # hop 6, loss in nats per token
-
-    return loss_of
 
 
 def _find_resume(folder: Path, resume: str) -> Path | None:
