@@ -23,6 +23,9 @@ COMMANDS = {
     "train": "train a model by a recipe",
     "eval": "loss, perplexity and bits per byte on held-out text",
     "generate": "continue a prompt",
+    "export": "a run in the form that other programs load: Hugging Face, GGUF, llama2.c",
+    "import": "a model of another program as a run, to generate with and to train on",
+    "push": "an exported folder to the Hugging Face Hub",
     "account": "parameters, FLOPs and memory of a configuration",
     "doctor": "what this machine has, what will be used and why",
 }
