@@ -61,7 +61,10 @@ bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv o
 	$(BIN)/python benchmarks/tokenizer.py
 	$(BIN)/python benchmarks/train.py
 
+interop: $(VENV)/.installed-dev  ## does llama.cpp write what we write? RUN=folder: of a run of your own
+	$(BIN)/python benchmarks/interop.py $(RUN)
+
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
 
-.PHONY: help setup setup-dev demo test test-slow test-browser test-sanitized fuzz check bench clean
+.PHONY: help setup setup-dev demo test test-slow test-browser test-sanitized fuzz check bench interop clean
