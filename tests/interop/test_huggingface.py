@@ -14,9 +14,15 @@ from groundup.interop.runs import write_run
 from groundup.tokenizer.bpe import Tokenizer
 
 
+@pytest.fixture(scope="module")
+def original(tokenizer, tmp_path_factory):
+    return export_huggingface(make_run(tokenizer), tmp_path_factory.mktemp("hf") / "exported")
+
+
 @pytest.fixture
-def exported(tokenizer, tmp_path):
-    return export_huggingface(make_run(tokenizer), tmp_path / "exported")
+def exported(original, tmp_path):
+    """A folder to damage."""
+    return copied(original, tmp_path / "exported")
 
 
 def rewritten(folder, **fields):
@@ -126,6 +132,7 @@ def test_older_and_newer_words_for_the_rotation(exported, tmp_path):
         ({"num_attention_heads": 3, "head_dim": None}, "describes a model that cannot be: d_model is 32"),
         ({"vocab_size": 301}, "'model.embed_tokens.weight' in .* is \\(300, 32\\)"),
         ({"num_hidden_layers": 3}, "lacks the tensor 'model.layers.2.input_layernorm.weight'"),
+        ({"num_hidden_layers": 10**12}, "has 21 tensors; that is too few for the 1000000000000 layers"),
         ({"num_hidden_layers": 1}, "no place for, 'model.layers.1"),
     ],
 )

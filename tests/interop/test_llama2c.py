@@ -95,6 +95,7 @@ def test_damaged_models_get_one_sentence(tokenizer, tmp_path):
         (b"", "it has 0 bytes"),
         (whole[:-4], f"has {len(whole) - 4:,} bytes; the model of its header has {len(whole):,}"),
         (struct.pack("<7i", 32, 96, 2, 5, 2, 300, 32) + whole[28:], "describes a model that cannot be"),
+        (struct.pack("<7i", 32, 96, 1 << 24, 4, 4, 300, 32) + whole[28:], "the 16,777,216 layers of its header have"),
         (b"some other file of two hundred and fifty-six bytes" * 9, "its header says"),
     ]:
         path.write_bytes(content)

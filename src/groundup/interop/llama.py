@@ -72,6 +72,11 @@ def take_weights(
     A head that is stored although it is the embedding is left out. Raises CheckpointError that names the first
     tensor which is missing, of another shape or type, or not expected.
     """
+    if config.num_layers > len(tensors):  # a damaged number could ask for tables without end
+        raise CheckpointError(
+            f"{str(source)!r} has {len(tensors)} tensors; that is too few for the {config.num_layers} layers of its "
+            "configuration"
+        )
     names, weights = expand(naming, config.num_layers), {}
     for ours, shape in llama_shapes(config).items():
         tensor = tensors.get(names[ours])

@@ -109,6 +109,10 @@ def _read_model(path: Path) -> tuple[ModelConfig, dict[str, Tensor]]:
     except OSError as error:
         raise CheckpointError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
     version, config, start = _read_header(content[:_HEADER_BYTES].tobytes(), path)
+    if 4 * config.num_layers * config.d_model > len(content):  # a damaged number could ask for tables without end
+        raise CheckpointError(
+            f"{str(path)!r} has {len(content):,} bytes; the {config.num_layers:,} layers of its header have more"
+        )
     names, shapes = _names(version, config), llama_shapes(config)
     shapes[_TABLES] = (2, config.context_length, config.d_head // 2)
     needed = start + 4 * sum(math.prod(shapes[name]) for name in names)
