@@ -62,7 +62,7 @@ bench: $(VENV)/.installed-dev  ## benchmarks against the peers (each in a venv o
 	$(BIN)/python benchmarks/train.py
 
 interop: $(VENV)/.installed-dev  ## does llama.cpp write what we write? RUN=folder: of a run of your own
-	$(BIN)/python benchmarks/interop.py $(RUN)
+	$(BIN)/python benchmarks/handover.py $(RUN)
 
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis

@@ -4,6 +4,7 @@ Keys and values are kept in F32 and the most likely id is taken at each step, so
 what our model gives.
 """
 
+import itertools
 from typing import Any
 
 import llama_cpp
@@ -33,7 +34,7 @@ class Model:
         """The likeliest ids, one after the other."""
         self._llama.reset()
         drawn = self._llama.generate(ids, top_k=1, top_p=1.0, min_p=0.0, temp=0.0, repeat_penalty=1.0)
-        return {"ids": [id for id, _ in zip(drawn, range(num_tokens), strict=False)]}
+        return {"ids": list(itertools.islice(drawn, num_tokens))}
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Does llama.cpp write what we write? A run as a GGUF file of F32 weights, and greedy ids of both sides.
 
-    python benchmarks/interop.py              a small model with random weights, made for this
-    python benchmarks/interop.py runs/mine    a run of your own
+    python benchmarks/handover.py              a small model with random weights, made for this
+    python benchmarks/handover.py runs/mine    a run of your own
 
 llama-cpp-python is built from source in an environment of its own, which takes minutes the first time. Each text
 must have the same ids on both sides, and 64 ids written after each prompt must be the same. Exit code 1 if not.
@@ -25,7 +25,7 @@ from groundup.interop.gguf import export_gguf
 from groundup.model.transformer import TransformerLM
 from groundup.tokenizer.bpe import Tokenizer, train_bpe_from_iterator
 
-LLAMA_CPP = Peer("llama_cpp", "interop_llama_cpp.py", "llama_cpp.txt")
+LLAMA_CPP = Peer("llama_cpp", "handover_llama_cpp.py", "llama_cpp.txt")
 END = "<|endoftext|>"
 TEXTS = [
     "Once upon a time, there was a little girl.",
