@@ -33,7 +33,8 @@ def rewritten(folder, **fields):
 
 
 def test_transformers_computes_our_logits_and_gives_our_ids(tokenizer, tmp_path):
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # seconds: one test has all that needs it
+    # It takes seconds to import: one test has all that needs it.
+    from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
     for number, fields in enumerate(KINDS):
         run = make_run(tokenizer, rope_theta=500.0, norm_eps=1e-3, **fields)
@@ -44,6 +45,17 @@ def test_transformers_computes_our_logits_and_gives_our_ids(tokenizer, tmp_path)
             found = theirs(ids).logits
         # float32 on both sides: the sums run in another order. Seen: below 1e-5.
         torch.testing.assert_close(found, logits(run, ids), atol=1e-4, rtol=0)
+
+    # The other way: what it saves itself, in several files.
+    shape = {"vocab_size": 300, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
+             "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 32}  # fmt: skip
+    theirs = LlamaForCausalLM(LlamaConfig(**shape, bos_token_id=None, eos_token_id=None)).eval()
+    theirs.save_pretrained(tmp_path / "theirs", max_shard_size="30KB")
+    tokenizer.save(tmp_path / "theirs")
+    assert (tmp_path / "theirs" / INDEX).is_file()
+    ours = load_run(write_run(read_huggingface_model(tmp_path / "theirs"), tmp_path / "ours"))
+    with torch.inference_mode():
+        torch.testing.assert_close(logits(ours, ids), theirs(ids).logits, atol=1e-4, rtol=0)
 
     folder = export_huggingface(make_run(tokenizer, **GROUPED), tmp_path / "in bf16", dtype="bf16")
     model = AutoModelForCausalLM.from_pretrained(folder)
