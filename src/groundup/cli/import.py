@@ -3,6 +3,7 @@
 import argparse
 import json
 from pathlib import Path
+from shlex import quote
 
 from groundup.cli.parser import Parser
 
@@ -23,8 +24,9 @@ def main(arguments: list[str]) -> int:
     print(f"run        {options.out}")
     print(f"model      {run.model.num_parameters():,} parameters, context {run.model.config.context_length:,}")
     print(f"tokenizer  {run.tokenizer.vocab_size:,} entries")
-    print(f"train on   groundup train {options.out}/config.yaml --init_from {options.out} --data.path DATA --out RUN")
-    print(f"           with DATA from: groundup data prepare TEXT --tokenizer {options.out}/tokenizer.json --out DATA")
+    folder, recipe, words = (quote(str(options.out / name)) for name in ("", "config.yaml", "tokenizer.json"))
+    print(f"train on   groundup train {recipe} --init_from {folder} --data.path DATA --out RUN")
+    print(f"           with DATA from: groundup data prepare TEXT --tokenizer {words} --out DATA")
     return 0
 
 

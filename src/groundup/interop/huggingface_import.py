@@ -83,7 +83,7 @@ def _read_config(path: Path, context_length: int | None) -> ModelConfig:
         num_kv_heads=_number(fields, "num_key_value_heads", path, heads),
         d_ff=_number(fields, "intermediate_size", path),
         rope_theta=_rope_theta(fields, path),
-        norm_eps=float(fields.get("rms_norm_eps") or 1e-6),
+        norm_eps=_decimal(fields, "rms_norm_eps", path, 1e-6),
         tie_embeddings=bool(fields.get("tie_word_embeddings")),
     )
 
@@ -93,19 +93,23 @@ def _rope_theta(fields: dict[str, Any], path: Path) -> float:
 
     Raises CheckpointError for wavelengths that are stretched (linear, dynamic, YaRN, Llama 3's): ours are not.
     """
-    theta = fields.get("rope_theta") or 10_000.0
+    theta = _decimal(fields, "rope_theta", path, 10_000.0)
     for name in ("rope_scaling", "rope_parameters"):
         rotation = fields.get(name)
         if rotation is None:
             continue
-        kind = rotation.get("rope_type", rotation.get("type", "default")) if isinstance(rotation, dict) else rotation
-        if kind != "default" or rotation.get("partial_rotary_factor", 1.0) != 1.0:
+        if not isinstance(rotation, dict) or not _is_plain(rotation):
             raise CheckpointError(
                 f"{name} in {str(path)!r} is {json.dumps(rotation)[:120]}; rotations that are scaled or partial are "
                 "not read, as our model has none"
             )
-        theta = rotation.get("rope_theta", theta)
-    return float(theta)
+        theta = _decimal(rotation, "rope_theta", path, theta)
+    return theta
+
+
+def _is_plain(rotation: dict[str, Any]) -> bool:
+    kind = rotation.get("rope_type", rotation.get("type", "default"))
+    return kind == "default" and rotation.get("partial_rotary_factor", 1.0) == 1.0
 
 
 def _read_weights(folder: Path) -> dict[str, Tensor]:
@@ -159,3 +163,11 @@ def _number(fields: dict[str, Any], name: str, path: Path, default: int | None =
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise CheckpointError(f"{name} in {str(path)!r} is {json.dumps(value)[:80]}; it must be a whole number above 0")
     return value
+
+
+def _decimal(fields: dict[str, Any], name: str, path: Path, default: float) -> float:
+    value = fields.get(name)
+    value = default if value is None else value
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise CheckpointError(f"{name} in {str(path)!r} is {json.dumps(value)[:80]}; it must be a number")
+    return float(value)

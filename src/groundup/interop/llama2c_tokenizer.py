@@ -112,12 +112,13 @@ def layout(tokenizer: Tokenizer, vocab_size: int) -> list[int]:
     ids = {token: id for id, token in tokens.items() if len(token) == 1 and id not in special}
     if missing := [byte for byte in range(256) if bytes([byte]) not in ids]:
         raise TokenizerError(f"the tokenizer lacks a token for byte {missing[0]}; llama2.c needs all 256")
-    bytes_ids = [ids[bytes([byte])] for byte in range(256)]
-    others = [id for id in range(vocab_size) if id != end_id and id not in set(bytes_ids)]
+    byte_ids = [ids[bytes([byte])] for byte in range(256)]
+    placed = {end_id, *byte_ids}
+    others = [id for id in range(vocab_size) if id not in placed]
     if len(others) < 2:
         raise TokenizerError(f"the vocabulary has {vocab_size} entries; llama2.c needs at least {NUM_FIXED}")
     *others, second, first = others
-    return [first, end_id, second, *bytes_ids, *others]
+    return [first, end_id, second, *byte_ids, *others]
 
 
 def _read_pieces(content: bytes, vocab_size: int) -> list[tuple[float, bytes]]:

@@ -30,7 +30,7 @@ def write_card(run: Run, *, name: str, license: str = "unknown") -> str:
     folder = run_folder(run.folder)
     own = folder / CARD
     if own.is_file():
-        return own.read_text(encoding="utf-8")
+        return own.read_text(encoding="utf-8", errors="replace")
     parts = [
         _head(license),
         f"# {name}\n\n{_summary(run)}",
@@ -93,7 +93,7 @@ def _training(run: Run, records: list[dict[str, Any]]) -> str:
     measured = [record for record in records if record.get("kind") == "eval" and record.get("step") == state.step]
     if measured and isinstance(measured[-1].get("loss"), float):
         last = measured[-1]
-        loss = f"{last['loss']:.4f} nats per token, a perplexity of {last['perplexity']:.2f}"
+        loss = f"{last['loss']:.4f} nats per token, a perplexity of {float(last['perplexity']):.2f}"
         bits = last.get("bits_per_byte")
         loss += f", {bits:.4f} bits per byte" if isinstance(bits, float) else ""
         lines += ["", f"Loss on {last['num_targets']:,} held-out tokens: {loss}."]
