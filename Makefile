@@ -70,7 +70,11 @@ experiments: $(VENV)/.installed  ## every experiment, in about four hours; stopp
 experiments-smoke: $(VENV)/.installed  ## every experiment, tiny, in minutes
 	$(BIN)/groundup experiment all --preset smoke --out runs/smoke --runs runs/smoke/lab
 
+interop: $(VENV)/.installed-dev  ## does llama.cpp write what we write? RUN=folder: of a run of your own
+	$(BIN)/python benchmarks/handover.py $(RUN)
+
 clean:  ## remove the environment and all build products
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
 
-.PHONY: help setup setup-dev demo test test-slow test-browser test-sanitized fuzz check bench experiments experiments-smoke clean
+.PHONY: help setup setup-dev demo test test-slow test-browser test-sanitized fuzz check bench experiments experiments-smoke
+.PHONY: interop clean

@@ -24,7 +24,7 @@ LEVELS = [
     {"data"},
     {"optim", "evaluation", "generation", "checkpoint"},
     {"training"},
-    {"experiments"},
+    {"experiments", "interop"},
     {"cli"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}

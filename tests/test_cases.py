@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parent
-NUMBERS = {"T": range(1, 16), "E": [1, 4, 5, 8, 9, 11, 12, 13], "D": range(1, 17), "G": range(1, 8)}
+NUMBERS = {"T": range(1, 16), "E": [1, 4, 5, 8, 9, 11, 12, 13], "D": range(1, 17), "G": range(1, 10)}
 CASES = [f"{letter}{number}" for letter, numbers in NUMBERS.items() for number in numbers] + ["the 60 strings"]
 LINES = re.findall(r"^\| (\S.*?) \| (.+) \| (`.*`) \|$", (TESTS.parent / "docs/cases.md").read_text("utf-8"), re.M)
 

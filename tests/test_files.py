@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from groundup.files import folder_aside, open_atomic, sha256_file, spelled, write_atomic, write_json
+from groundup.files import file_aside, folder_aside, open_atomic, sha256_file, spelled, write_atomic, write_json
 
 
 def test_write_replaces_and_leaves_nothing_aside(tmp_path):
@@ -31,6 +31,22 @@ def test_written_files_have_the_usual_permissions(tmp_path):
     write_atomic(tmp_path / "ours", "")
     usual, ours = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("usual", "ours"))
     assert usual == ours
+
+
+def test_a_file_that_others_write_appears_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "new folder" / "file"
+    with pytest.raises(KeyboardInterrupt), file_aside(path) as aside:
+        aside.write_text("half")
+        raise KeyboardInterrupt
+    assert os.listdir(path.parent) == []
+    for content in ("one", "two"):
+        with file_aside(path) as aside:
+            aside.write_text(content)
+            assert not path.exists() or path.read_text() == "one"
+        assert path.read_text() == content
+    (path.parent / "usual").touch()
+    assert len({stat.S_IMODE(entry.stat().st_mode) for entry in path.parent.iterdir()}) == 1
+    assert sorted(os.listdir(path.parent)) == ["file", "usual"]
 
 
 def test_a_folder_appears_whole_or_not_at_all(tmp_path):

@@ -51,6 +51,25 @@ def open_atomic(path: StrPath, *, is_spare: bool = False) -> Iterator[IO[bytes]]
 
 
 @contextlib.contextmanager
+def file_aside(path: StrPath) -> Iterator[Path]:
+    """A path to write a file at, for writers that open it themselves; else as `open_atomic`."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    os.close(descriptor)
+    aside = Path(name)
+    try:
+        yield aside
+        _sync(aside)
+        aside.chmod(0o666 & ~_umask())
+        aside.replace(path)
+        sync_folder(path.parent)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
 def folder_aside(path: StrPath) -> Iterator[Path]:
     """An empty folder to fill, renamed to `path` if the block ends without error, else removed.
 

@@ -29,6 +29,9 @@ COMMANDS = {
     "compare": "several runs in a table and a picture",
     "report": "pages and runs as one site that opens without a server",
     "watch": "a run's curve and newest text in the terminal",
+    "export": "a run in the form that other programs load: Hugging Face, GGUF, llama2.c",
+    "import": "a model of another program as a run, to generate with and to train on",
+    "push": "an exported folder to the Hugging Face Hub",
     "account": "parameters, FLOPs and memory of a configuration",
     "doctor": "what this machine has, what will be used and why",
 }
