@@ -76,9 +76,9 @@ inline void gather(const DecoderShape& shape, Turn turn, std::size_t position, s
         turn_pairs(qkv + (kv_head * group + i) * d_head, d_head, turn,
                    [&](std::size_t k, float value) { queries[i * d_head + k] = value * scale; });
     }
-    const Panels<float> keys{kept.keys, nullptr, d_head * kPanel, d_head};
+    const Panels<float> keys{kept.keys, d_head * kPanel, d_head};
     multiply(Left{queries, d_head}, group, keys, in_panels(visible) / kPanel, scores, scores_stride);
-    const Panels<float> values{kept.values, nullptr, kept.max_length * kPanel, visible};
+    const Panels<float> values{kept.values, kept.max_length * kPanel, visible};
     float* const out = gathered + kv_head * group * d_head;
     for (std::size_t i = 0; i < group; ++i) {
         float* const row = scores + i * scores_stride;

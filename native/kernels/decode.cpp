@@ -8,6 +8,7 @@
 #include "panels.hpp"
 #include "team.hpp"
 #include "variant.hpp"
+#include "whole_panels.hpp"
 
 namespace groundup::kernels::GROUNDUP_VARIANT {
 
@@ -52,19 +53,27 @@ struct Wanted {
 
 constexpr std::size_t max_entries_of(const Decode& a) { return a.num_rows > kMaxEntries ? a.num_rows : kMaxEntries; }
 
+// Values of a row that is rounded to whole numbers: the widest that is multiplied.
+constexpr std::size_t whole_stride(const Decoder& decoder) {
+    const DecoderShape& shape = decoder.shape;
+    return decoder.type == WeightType::kInt8 ? in_panels(shape.d_model > shape.d_ff ? shape.d_model : shape.d_ff) : 0;
+}
+
 // What one thread works on, in scratch of its own.
 struct Workspace {
     static std::size_t size(const Decode& a) {
         const DecoderShape& shape = a.decoder.shape;
-        const std::size_t size = max_entries_of(a) * (shape.d_model + kPair) + 3 * shape.vocab_size +
-                                 shape.context_length + attention_scratch(shape, a.max_length);
+        const std::size_t size = max_entries_of(a) * (shape.d_model + kPair + whole_stride(a.decoder) / 2 + 1) +
+                                 3 * shape.vocab_size + shape.context_length + attention_scratch(shape, a.max_length);
         return (size + 15) / 16 * 16;  // no two threads write to the same line of the cache
     }
     Workspace(float* p, const Decode& a)
         : normed(p), out(normed + max_entries_of(a) * a.decoder.shape.d_model), logits(out + max_entries_of(a) * kPair),
           weights(logits + a.decoder.shape.vocab_size), seen(weights + a.decoder.shape.vocab_size),
           attention(seen + a.decoder.shape.context_length),
-          order(reinterpret_cast<std::uint32_t*>(attention + attention_scratch(a.decoder.shape, a.max_length))) {}
+          order(reinterpret_cast<std::uint32_t*>(attention + attention_scratch(a.decoder.shape, a.max_length))),
+          scales(reinterpret_cast<float*>(order + a.decoder.shape.vocab_size)),
+          whole(reinterpret_cast<std::int16_t*>(scales + max_entries_of(a))) {}
 
     float* normed;   // (entries, d_model)
     float* out;      // (entries, kPair): what a product just gave
@@ -73,6 +82,8 @@ struct Workspace {
     float* seen;     // (context_length)
     float* attention;
     std::uint32_t* order;  // (vocab_size)
+    float* scales;         // (entries)
+    std::int16_t* whole;   // (entries, whole_stride): rows as whole numbers, where weights are
 };
 
 template <class Weight>
@@ -112,6 +123,8 @@ public:
     }
 
 private:
+    static constexpr bool kWhole = sizeof(Weight) == sizeof(std::int8_t);
+
     bool reads_only() const { return a_.logits != nullptr; }
 
     // Which positions the next pass computes, and their embeddings.
@@ -183,21 +196,46 @@ private:
     template <class Prepare, class Rows, class Take>
     void product(Team& team, const Workspace& own, const PackedMatrix& matrix, std::size_t inputs, std::size_t outputs,
                  const Prepare& prepare, const Rows& left, const Take& take) {
-        const Panels<Weight> right{static_cast<const Weight*>(matrix.values), matrix.scales, inputs * kPanel, inputs};
         const std::size_t pairs = (outputs + kPair - 1) / kPair;
         const std::size_t pairs_per_chunk = (pairs + kProductChunks - 1) / kProductChunks;
         std::size_t rows = 0;
-        team.phase(num_chunks_of(pairs, pairs_per_chunk), [&] { rows = prepare(); }, [&](std::size_t chunk) {
+        const auto prepare_rows = [&] {
+            rows = prepare();
+            if (kWhole) round_rows(left(), rows, inputs, own);
+        };
+        team.phase(num_chunks_of(pairs, pairs_per_chunk), prepare_rows, [&](std::size_t chunk) {
             if (rows == 0) return;
             const std::size_t first = chunk * pairs_per_chunk;
             const std::size_t end = pairs - first < pairs_per_chunk ? pairs : first + pairs_per_chunk;
             for (std::size_t pair = first; pair < end; ++pair) {
                 const std::size_t column = pair * kPair;
                 const std::size_t columns = outputs - column < kPair ? outputs - column : kPair;
-                multiply(left(), rows, right.from(2 * pair), in_panels(columns) / kPanel, own.out, kPair);
+                multiply_panels(matrix, left(), rows, inputs, 2 * pair, in_panels(columns) / kPanel, own);
                 take(column, columns);
             }
         });
+    }
+
+    // num_panels panels from the given one on, to own.out.
+    void multiply_panels(const PackedMatrix& matrix, Left left, std::size_t rows, std::size_t inputs, std::size_t panel,
+                         std::size_t num_panels, const Workspace& own) const {
+        const Weight* const values = static_cast<const Weight*>(matrix.values);
+        if constexpr (kWhole) {
+            const WholeRows whole{own.whole, whole_stride(decoder_), own.scales};
+            multiply(whole, rows, values + panel * ((inputs + 1) / 2 * 2) * kPanel, matrix.scales + panel * kPanel,
+                     inputs, num_panels, own.out, kPair);
+        } else {
+            const Panels<Weight> right{values, inputs * kPanel, inputs};
+            multiply(left, rows, right.from(panel), num_panels, own.out, kPair);
+        }
+    }
+
+    void round_rows(Left left, std::size_t rows, std::size_t inputs, const Workspace& own) const {
+        for (std::size_t row = 0; row < rows; ++row) {
+            std::int16_t* const whole = own.whole + row * whole_stride(decoder_);
+            own.scales[row] = round_row(left.p + row * left.stride, inputs, whole);
+            if (inputs % 2 != 0) whole[inputs] = 0;  // half of the last pair
+        }
     }
 
     void norm(std::size_t entry, const float* weight, float* normed) const {

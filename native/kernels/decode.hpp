@@ -14,7 +14,8 @@ constexpr std::size_t kPanel = 32;
 enum class WeightType { kFloat32, kBf16, kInt8 };
 
 // The transpose of a matrix (outputs, inputs) in panels of kPanel outputs, the last one filled up with zeros: value
-// (input, output) lies at (output / kPanel * inputs + input) * kPanel + output % kPanel.
+// (input, output) lies at (output / kPanel * inputs + input) * kPanel + output % kPanel. Of int8, pairs of inputs lie
+// together, the last one filled up: at ((output / kPanel * pairs + input / 2) * kPanel + output % kPanel) * 2 + input % 2.
 struct PackedMatrix {
     const void* values;   // of the decoder's WeightType
     const float* scales;  // of int8: one for each output, whole panels of them; else null

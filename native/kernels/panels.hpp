@@ -37,13 +37,10 @@ template <class Weight>
 template <class Weight>
 struct Panels {
     const Weight* p;
-    const float* scales;  // null: none
     std::size_t stride;   // from panel to panel
     std::size_t steps;    // inputs
 
-    Panels from(std::size_t panel) const {
-        return {p + panel * stride, scales == nullptr ? nullptr : scales + panel * kPanel, stride, steps};
-    }
+    Panels from(std::size_t panel) const { return {p + panel * stride, stride, steps}; }
 };
 
 // Inputs that are multiplied at a time where rows need several rounds: so many of a panel stay in the nearest cache
@@ -83,14 +80,10 @@ template <std::size_t kRows, std::size_t kPanels, std::size_t kVectors, class We
             }
         }
     }
-    const bool scaled = right.scales != nullptr && steps.end == right.steps;
 #pragma GCC unroll 8
     for (std::size_t v = 0; v < kPanels * kVectors; ++v) {
 #pragma GCC unroll 8
-        for (std::size_t i = 0; i < kRows; ++i) {
-            const Floats sum = scaled ? sums[i][v] * load(right.scales, place(v)) : sums[i][v];
-            store(out + i * out_stride, place(v), sum);
-        }
+        for (std::size_t i = 0; i < kRows; ++i) store(out + i * out_stride, place(v), sums[i][v]);
     }
 }
 

@@ -30,8 +30,7 @@ struct Part {
 }  // namespace
 }  // namespace groundup::kernels::GROUNDUP_VARIANT
 
-// Each gives Floats with kWidth, load and store (float32 and bf16, Whole and Part; the places beyond a Part are 0; of
-// int8 load and Whole only),
+// Each gives Floats with kWidth, load and store (float32 and bf16, Whole and Part; the places beyond a Part are 0),
 // + - * /, fma(a, b, c) = a * b + c, max and min (the second where either is NaN), sqrt, round, times_power_of_2,
 // and the sum and the largest of a vector.
 #if defined(__AVX512F__)

@@ -77,10 +77,39 @@ inline void store(Bf16* p, Part at, Floats a) {
     __builtin_memcpy(p + at.begin, row, at.count * sizeof(Bf16));
 }
 
-inline Floats load(const std::int8_t* p, Whole at) {
-    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p + at.begin));
-    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))};
+// To the nearest whole numbers, which fit into 16 bits.
+inline __m128i to_whole(Floats a) {
+    const __m256i wide = _mm256_cvtps_epi32(a.v);
+    return _mm_packs_epi32(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
 }
+inline void store_whole(std::int16_t* p, Whole at, Floats a) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p + at.begin), to_whole(a));
+}
+inline void store_whole(std::int16_t* p, Part at, Floats a) {
+    std::int16_t row[Floats::kWidth];
+    store_whole(row, Whole{0}, a);
+    __builtin_memcpy(p + at.begin, row, at.count * sizeof(std::int16_t));
+}
+
+struct WholeSums {
+    __m256i v;
+    static WholeSums zero() { return {_mm256_setzero_si256()}; }
+};
+struct WholePairs {
+    __m256i v;
+    static WholePairs all(const std::int16_t* pair) {
+        std::int32_t both;
+        __builtin_memcpy(&both, pair, sizeof both);
+        return {_mm256_set1_epi32(both)};
+    }
+};
+inline WholePairs load_pairs(const std::int8_t* p) {
+    return {_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+inline WholeSums add_products(WholePairs a, WholePairs b, WholeSums sums) {
+    return {_mm256_add_epi32(sums.v, _mm256_madd_epi16(a.v, b.v))};
+}
+inline Floats to_floats(WholeSums sums) { return {_mm256_cvtepi32_ps(sums.v)}; }
 
 inline float sum(Floats a) {
     __m128 half = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));

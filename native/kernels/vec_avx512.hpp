@@ -66,10 +66,34 @@ inline void store(Bf16* p, Part at, Floats a) {
     _mm256_mask_storeu_epi16(p + at.begin, first_lanes(at.count), narrow(a));
 }
 
-inline Floats load(const std::int8_t* p, Whole at) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + at.begin));
-    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes))};
+// To the nearest whole numbers, which fit into 16 bits.
+inline __m256i to_whole(Floats a) { return _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(a.v)); }
+inline void store_whole(std::int16_t* p, Whole at, Floats a) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + at.begin), to_whole(a));
 }
+inline void store_whole(std::int16_t* p, Part at, Floats a) {
+    _mm256_mask_storeu_epi16(p + at.begin, first_lanes(at.count), to_whole(a));
+}
+
+struct WholeSums {
+    __m512i v;
+    static WholeSums zero() { return {_mm512_setzero_si512()}; }
+};
+struct WholePairs {
+    __m512i v;
+    static WholePairs all(const std::int16_t* pair) {
+        std::int32_t both;
+        __builtin_memcpy(&both, pair, sizeof both);
+        return {_mm512_set1_epi32(both)};
+    }
+};
+inline WholePairs load_pairs(const std::int8_t* p) {
+    return {_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+inline WholeSums add_products(WholePairs a, WholePairs b, WholeSums sums) {
+    return {_mm512_add_epi32(sums.v, _mm512_madd_epi16(a.v, b.v))};
+}
+inline Floats to_floats(WholeSums sums) { return {_mm512_cvtepi32_ps(sums.v)}; }
 
 inline float sum(Floats a) { return _mm512_reduce_add_ps(a.v); }
 inline float largest(Floats a) { return _mm512_reduce_max_ps(a.v); }

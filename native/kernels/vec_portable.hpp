@@ -89,11 +89,43 @@ inline void store(Bf16* p, Part at, Floats a) {
     __builtin_memcpy(p + at.begin, &bits, at.count * sizeof(Bf16));
 }
 
-inline Floats load(const std::int8_t* p, Whole at) {
-    using Bytes = std::int8_t __attribute__((vector_size(4)));
-    Bytes bytes;
-    __builtin_memcpy(&bytes, p + at.begin, sizeof bytes);
-    return {__builtin_convertvector(bytes, Floats::Lanes)};
+// To the nearest whole numbers, which fit into 16 bits.
+inline void store_whole(std::int16_t* p, Whole at, Floats a) {
+    const Floats whole = round(a);
+    for (std::size_t i = 0; i < Floats::kWidth; ++i) p[at.begin + i] = static_cast<std::int16_t>(whole.v[i]);
+}
+inline void store_whole(std::int16_t* p, Part at, Floats a) {
+    const Floats whole = round(a);
+    for (std::size_t i = 0; i < at.count; ++i) p[at.begin + i] = static_cast<std::int16_t>(whole.v[i]);
+}
+
+struct WholeSums {
+    std::int32_t v[Floats::kWidth];
+    static WholeSums zero() { return {}; }
+};
+struct WholePairs {
+    std::int16_t v[2 * Floats::kWidth];
+    static WholePairs all(const std::int16_t* pair) {
+        WholePairs pairs;
+        for (std::size_t i = 0; i < 2 * Floats::kWidth; ++i) pairs.v[i] = pair[i % 2];
+        return pairs;
+    }
+};
+inline WholePairs load_pairs(const std::int8_t* p) {
+    WholePairs pairs;
+    for (std::size_t i = 0; i < 2 * Floats::kWidth; ++i) pairs.v[i] = p[i];
+    return pairs;
+}
+inline WholeSums add_products(WholePairs a, WholePairs b, WholeSums sums) {
+    for (std::size_t i = 0; i < Floats::kWidth; ++i) {
+        sums.v[i] += a.v[2 * i] * b.v[2 * i] + a.v[2 * i + 1] * b.v[2 * i + 1];
+    }
+    return sums;
+}
+inline Floats to_floats(WholeSums sums) {
+    Floats a;
+    for (std::size_t i = 0; i < Floats::kWidth; ++i) a.v[i] = static_cast<float>(sums.v[i]);
+    return a;
 }
 
 inline float sum(Floats a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }

@@ -18,8 +18,8 @@ CONFIG = ModelConfig(vocab_size=50, context_length=16, d_model=24, num_layers=1,
 
 
 def unpacked(panels):
-    """(outputs, inputs), with the rows that fill up the last panel."""
-    return panels.transpose(1, 2).reshape(-1, panels.shape[1]).float()
+    """(outputs, inputs), with the rows that fill up the last panel; of int8 also with the half of a last pair."""
+    return panels.transpose(1, 2).flatten(2).flatten(0, 1).float()
 
 
 @pytest.mark.parametrize("outputs", [1, 31, 32, 33, 70])
@@ -38,7 +38,8 @@ def test_int8_is_off_by_half_a_scale_at_most():
     assert scales is not None
     scales = scales.flatten()[:70, None]
     torch.testing.assert_close(scales[:, 0], matrix.abs().amax(1).div(127).where(matrix.any(1), 1.0))
-    assert ((unpacked(panels)[:70] * scales - matrix).abs() <= 0.5001 * scales).all()
+    assert panels.shape == (3, 5, PANEL, 2) and not unpacked(panels)[:, 9].any()
+    assert ((unpacked(panels)[:70, :9] * scales - matrix).abs() <= 0.5001 * scales).all()
 
 
 @pytest.mark.parametrize("field", ["norm", "positions", "ffn", "qk_norm"])

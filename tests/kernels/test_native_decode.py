@@ -65,12 +65,25 @@ class Model:
             scale = np.maximum(np.abs(padded).max(axis=1), 1e-9) / 127
             if self.weights == "int8":
                 padded = np.rint(padded / scale[:, None])
-            panels.append([padded[first : first + PANEL].T for first in range(0, len(padded), PANEL)])
+            if self.weights == "int8":  # pairs of inputs together
+                padded = np.pad(padded, ((0, 0), (0, inputs % 2))).reshape(len(padded), -1, 2)
+            panels.append([padded[first : first + PANEL].swapaxes(0, 1) for first in range(0, len(padded), PANEL)])
             scales.append(scale.reshape(-1, PANEL))
         values = np.array([panel for group in zip(*panels, strict=True) for panel in group])
         if self.weights == "int8":
             return self.place(values.astype(np.int8)), self.place(np.stack(scales, axis=1).astype(np.float32))
         return self.place(as_values(values, self.weights == "bf16")), 0
+
+    def as_int8(self):
+        """The model that int8 weights stand for."""
+        other = Model((self.d_model, self.heads, self.kv_heads, self.d_ff, self.vocab_size))
+        rounded = lambda m: np.rint(m / (s := np.abs(m).max(axis=1, keepdims=True) / 127)) * s  # noqa: E731
+        other.head = rounded(other.head)
+        other.layers = [
+            {name: rounded(value) if value.ndim == 2 else value for name, value in layer.items()}
+            for layer in other.layers
+        ]
+        return other
 
     def native(self):
         layers = [
@@ -216,6 +229,15 @@ def test_narrow_weights_stay_near(variant, shape, weights, tolerance):
     check_against(model, prompt, ids, logprobs, tolerance)
 
 
+# The values that int8 weights are multiplied with are rounded too, to 2^-15 of the largest of a row.
+@pytest.mark.parametrize("shape", SHAPES)
+def test_products_with_int8_are_those_of_what_it_stands_for(variant, shape):
+    model = Model(shape, "int8")
+    (prompt,) = prompts_of(model, [3])
+    (((ids, logprobs),), _) = write(model, [prompt], steps=12)
+    check_against(model.as_int8(), prompt, ids, logprobs, tolerance=1e-3)
+
+
 @pytest.mark.parametrize("weights", ["float32", "bf16", "int8"])
 def test_rows_threads_and_calls_change_no_bit(variant, weights):
     model = Model(SHAPES[5], weights)
@@ -290,9 +312,10 @@ def test_top_k_of_one_is_greedy_and_numbers_choose_by_cumulative_weight(variant)
         assert ids == [int(np.searchsorted(cumulative, number * cumulative[-1], side="right"))]
 
 
+@pytest.mark.parametrize("weights", ["float32", "int8"])
 @pytest.mark.parametrize("odd", [np.nan, np.inf])
-def test_logits_that_are_not_finite_are_told(variant, odd):
-    model = Model(SHAPES[0])
+def test_logits_that_are_not_finite_are_told(variant, odd, weights):
+    model = Model(SHAPES[0], weights)
     model.final_norm[3] = odd
     texts, finite = write(model, [[1], [2, 3]], steps=4)
     assert not finite and texts == [([], []), ([], [])]

@@ -167,23 +167,24 @@ class Decoder:
 def pack(
     matrix: Float[Tensor, "outputs inputs"], weights: WeightType
 ) -> tuple[Tensor, Float[Tensor, "panels panel"] | None]:
-    """(panels, inputs, PANEL) of the transpose, its end filled up with zeros; and scales for int8.
+    """(panels, inputs, PANEL) of the transpose, its end filled up with zeros; int8: (panels, pairs, PANEL, 2), scales.
 
     An int8 weight is the value over its output's scale, the largest of its size over 127: off by half a
     scale at most.
     """
     outputs, inputs = matrix.shape
     num_panels = math.ceil(outputs / PANEL)
-    padded = matrix.new_zeros(num_panels * PANEL, inputs)
-    padded[:outputs] = matrix
+    together = 2 if weights == "int8" else 1
+    padded = matrix.new_zeros(num_panels * PANEL, math.ceil(inputs / together) * together)
+    padded[:outputs, :inputs] = matrix
     scales = None
     if weights == "int8":
         largest = padded.abs().amax(dim=1)
         scales = torch.where(largest == 0, 1.0, largest / 127)  # NaN where a weight is: the logits will tell
         padded = (padded / scales[:, None]).round()
         scales = scales.view(num_panels, PANEL)
-    panels = padded.to(_DTYPES[weights]).view(num_panels, PANEL, inputs)
-    return panels.transpose(1, 2).contiguous(), scales
+    panels = padded.to(_DTYPES[weights]).view(num_panels, PANEL, -1, together).transpose(1, 2)
+    return (panels if weights == "int8" else panels.squeeze(-1)).contiguous(), scales
 
 
 @dataclasses.dataclass
