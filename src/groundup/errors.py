@@ -31,3 +31,13 @@ class TrainingError(GroundupError, RuntimeError):
 
 class DivergenceError(TrainingError):
     """A training run whose loss or gradients stopped being finite."""
+
+
+def first_line(error: BaseException) -> str:
+    r"""What an error of somebody else's says first: the kind of error, where it says nothing.
+
+    >>> first_line(OSError("\n404 Client Error.\n\nEntry Not Found for url: ..."))
+    '404 Client Error.'
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__

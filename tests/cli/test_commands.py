@@ -82,7 +82,7 @@ def test_every_command_has_help_with_an_example(run_command, name):
 
 @pytest.mark.parametrize(
     "line", [("tokenizer", "train"), ("tokenizer", "encode"), ("tokenizer", "decode"), ("tokenizer", "inspect"),
-             ("data", "prepare"), ("data", "inspect")]
+             ("data", "download"), ("data", "prepare"), ("data", "inspect")]
 )  # fmt: skip
 def test_every_subcommand_has_help_with_an_example(run_command, line):
     code, out, _ = run_command(*line, "--help")
@@ -267,6 +267,10 @@ BAD_LINES = [
     ("data prepare {bad}/latin1.txt --tokenizer {run} --out {bad}/d", 1, ["latin1.txt", "3"]),
     ("data prepare {text} --tokenizer {bad}/no.json --out {bad}/d", 1, ["no.json"]),
     ("data prepare {text} --tokenizer {run} --out {bad}/d --valid_fraction 2", 1, ["2"]),
+    ("data prepare {text} --tokenizer {run} --out {bad}/d --weights 1,2", 1, ["2 weights for 1 corpora"]),
+    ("data prepare {text} --tokenizer {run} --out {bad}/d --weights 0", 1, ["a weight is 0"]),
+    ("data prepare {text} --tokenizer {run} --out {bad}/d --weights some", 2, ["--weights", "'some'", "3,1"]),
+    ("data download pile --out {bad}/d", 2, ["'pile'", "tinystories"]),
     ("data inspect {bad}", 1, ["manifest.json"]),
     ("train {bad}/no.yaml", 2, ["no.yaml"]),
     ("train --data.path {bad}/no --out {bad}/r", 1, ["no"]),
@@ -282,6 +286,9 @@ BAD_LINES = [
     ("eval {run} --text {bad}/no.txt", 1, ["no.txt"]),
     ("eval {run} --text {bad}/empty.txt", 1, ["empty.txt"]),
     ("eval {run} --batch_size 0", 2, ["--batch_size is 0"]),
+    ("eval {run} --by document --show 0", 2, ["--show is 0"]),
+    ("eval {run} {run} --by document", 2, ["--by takes one run", "2 are named"]),
+    ("eval {run} --tasks arc_easy --text {text}", 2, ["--tasks brings its own text"]),
     ("generate {bad}/no --prompt x", 1, ["no run or checkpoint"]),
     ("generate {run} --prompt x --temperature -1", 2, ["temperature", "-1"]),
     ("generate {run} --prompt x --max_tokens -1", 2, ["max_tokens", "-1"]),

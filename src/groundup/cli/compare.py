@@ -21,6 +21,8 @@ def main(arguments: list[str]) -> int:
         print(json.dumps([{key: value if value == value else None for key, value in row.items()} for row in rows]))
         return 0
     print(text_table(rows))
+    if "model.vocab_size" in comparison.settings:
+        print("the vocabularies differ: losses are of other tokens, bits/byte can be compared (groundup eval RUN RUN)")
     if options.out:
         print(f"picture: {options.out}")
     return 0

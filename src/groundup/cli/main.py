@@ -19,7 +19,7 @@ from groundup.errors import ConfigError, GroundupError
 COMMANDS = {
     "demo": "the whole path in minutes, offline: text, tokenizer, model, stories, report",
     "run": "a text of your own, in the time you give: plan, train, report",
-    "data": "prepare text for training, look at what was prepared",
+    "data": "download public text, prepare text for training, look at what was prepared",
     "tokenizer": "train a vocabulary; encode, decode, inspect",
     "train": "train a model by a recipe",
     "eval": "loss, perplexity and bits per byte on held-out text",

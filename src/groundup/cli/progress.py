@@ -73,11 +73,15 @@ class TrainingProgress:
 
 
 class Counter:
-    """Shows how far a count is (bytes read, merges made); call it with what is done and, if known, the total."""
+    """Shows how far a count is (bytes read, merges made); call it with what is done and, if known, the total.
 
-    def __init__(self, label: str, *, unit: Callable[[float], str] = str) -> None:
+    `start` is what was done before, in an earlier sitting: the rate does not count it.
+    """
+
+    def __init__(self, label: str, *, unit: Callable[[float], str] = str, start: int = 0) -> None:
         self._label, self._unit = label, unit
         self._live = sys.stderr.isatty()
+        self._before = start
         self._start = self._last = time.monotonic()
         self._width = 0
 
@@ -86,7 +90,7 @@ class Counter:
         if now - self._last < (0.1 if self._live else 10.0):
             return
         self._last = now
-        rate = done / max(now - self._start, 1e-9)
+        rate = (done - self._before) / max(now - self._start, 1e-9)
         text = f"{self._label}: {self._unit(done)}, {self._unit(rate)}/s"
         if total:
             text += f", {100 * done / total:.0f}%, {duration((total - done) / max(rate, 1e-9))} left"

@@ -7,7 +7,7 @@ for that: there the last lines are held out.
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from groundup.errors import DataError
@@ -31,15 +31,22 @@ class Part(NamedTuple):
 
 def read_head(parts: Iterator[Part]) -> tuple[list[Part], bool]:
     """The first parts of a corpus, and whether the whole of it is only these few documents."""
-    head: list[Part] = []
+    (head,), is_short = read_heads([parts])
+    return head, is_short
+
+
+def read_heads(corpora: Sequence[Iterator[Part]]) -> tuple[list[list[Part]], bool]:
+    """The first parts of several corpora, one after the other, and whether all of them is only these few documents."""
+    heads: list[list[Part]] = [[] for _ in corpora]
     num_chars = num_documents = 0
-    for part in parts:
-        head.append(part)
-        num_chars += len(part.text.decode())
-        num_documents += part.ends_document
-        if num_chars > HEAD_CHARS or num_documents >= MIN_DOCUMENTS:
-            return head, False
-    return head, True
+    for head, parts in zip(heads, corpora, strict=True):
+        for part in parts:
+            head.append(part)
+            num_chars += len(part.text.decode())
+            num_documents += part.ends_document
+            if num_chars > HEAD_CHARS or num_documents >= MIN_DOCUMENTS:
+                return heads, False
+    return heads, True
 
 
 class HashChooser:
@@ -56,6 +63,10 @@ class HashChooser:
             assert part is not None
             moves = following is not None and following.split != part.split
             yield part._replace(ends_document=True) if moves and not part.ends_document else part
+
+    def choosing(self, read: Callable[[], Iterator[Part]]) -> Callable[[], Iterator[Part]]:
+        """A corpus whose parts have their split, each time it is read."""
+        return lambda: self.choose(read())
 
     def _chosen(self, part: Part) -> Part:
         number = int.from_bytes(hashlib.blake2b(part.text, digest_size=8).digest())

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from groundup.data.manifest import Split, check_tokenizer, read_manifest
+from groundup.data.manifest import LeftOut, Split, check_tokenizer, read_manifest
+from groundup.data.mixing import MixedCorpus
 from groundup.data.tokens import Tokens, open_tokens
 from groundup.errors import DataError
 from groundup.files import StrPath
@@ -31,7 +32,7 @@ class Summary:
 
     Args:
         folder: The dataset.
-        dtype, vocab_size, tokenizer, held_out, sources, valid_sources, splits: As in its manifest.
+        dtype, vocab_size, tokenizer, held_out, sources, valid_sources, splits, mixture, left_out: As in its manifest.
         bytes_per_token: For each split, 0 if it is empty; `<|endoftext|>` counts as a token of no bytes.
         first_document: Text of the first document, or of its first tokens.
         first_document_is_whole: False if it goes on.
@@ -48,6 +49,8 @@ class Summary:
     sources: tuple[str, ...]
     valid_sources: tuple[str, ...]
     splits: dict[str, Split]
+    mixture: tuple[MixedCorpus, ...]
+    left_out: LeftOut | None
     bytes_per_token: dict[str, float]
     first_document: str
     first_document_is_whole: bool
@@ -82,6 +85,8 @@ def summarize(folder: StrPath, *, top: int = 10, document_tokens: int = 1000, co
         sources=manifest.sources,
         valid_sources=manifest.valid_sources,
         splits=manifest.splits,
+        mixture=manifest.mixture,
+        left_out=manifest.left_out,
         bytes_per_token={name: split.bytes / max(1, split.tokens) for name, split in manifest.splits.items()},
         first_document=document,
         first_document_is_whole=is_whole,

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from groundup.data.mixing import MixedCorpus
 from groundup.errors import DataError
 from groundup.files import StrPath, sha256_file, write_json
 from groundup.tokenizer.bpe import Tokenizer
@@ -51,6 +52,14 @@ class Split:
 
 
 @dataclass(frozen=True)
+class LeftOut:
+    """Documents that were copies of others, and their bytes."""
+
+    documents: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Manifest:
     """The whole of manifest.json.
 
@@ -63,6 +72,9 @@ class Manifest:
         sources: The files that were read, as they were named.
         valid_sources: Those of the held-out part, if it has files of its own.
         splits: "train" and "valid".
+        mixture: What each corpus gave to "train", where they were mixed by weight; empty where they were not.
+        mixed_until: "all" of them, or the "first", came to its end.
+        left_out: None where copies of documents were not looked for.
     """
 
     version: int
@@ -73,6 +85,9 @@ class Manifest:
     sources: tuple[str, ...]
     valid_sources: tuple[str, ...]
     splits: dict[str, Split]
+    mixture: tuple[MixedCorpus, ...] = ()
+    mixed_until: str | None = None
+    left_out: LeftOut | None = None
 
     @property
     def id_dtype(self) -> np.dtype[Any]:
@@ -110,7 +125,16 @@ def _from_values(values: dict[str, Any]) -> Manifest:
         for name, split in values["splits"].items()
     }
     names = {key: tuple(values[key]) for key in ("sources", "valid_sources")}
-    manifest = Manifest(**{**values, **names, "splits": splits})
+    left_out = values.get("left_out")
+    manifest = Manifest(
+        **{
+            **values,
+            **names,
+            "splits": splits,
+            "mixture": tuple(MixedCorpus(**corpus) for corpus in values.get("mixture", ())),
+            "left_out": None if left_out is None else LeftOut(**left_out),
+        }
+    )
     if manifest.dtype not in ("uint16", "uint32"):
         raise ValueError(f"dtype is {manifest.dtype!r}")
     for name, split in splits.items():

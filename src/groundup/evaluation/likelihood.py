@@ -1,7 +1,8 @@
 """How well a model predicts text: every token but the first scored once, the sums in float64.
 
 `evaluate_tokens` works on ids and is what training calls; `evaluate` takes a run and a prepared folder, a
-file of ids or text files. The units are explained in model/loss.py, the windows in data/batches.py.
+file of ids or text files. Both go through `score_tokens`, which gives the numbers one by one; `breakdown.py` adds them
+up by document and by position. The units are explained in model/loss.py, the windows in data/batches.py.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int, Int64
 from torch import Tensor
 
 from groundup.config import ModelConfig
@@ -28,6 +29,7 @@ from groundup.model.loss import bits_per_byte, perplexity
 from groundup.tokenizer.bpe import Tokenizer
 
 Progress = Callable[[int], None]
+Take = Callable[[Int64[Tensor, "batch seq"], Float64[Tensor, "batch seq"]], object]
 
 
 @dataclass(frozen=True)
@@ -98,23 +100,26 @@ def evaluate_tokens(
     Raises DataError for fewer than 2 tokens, or an id that the model or `byte_lengths` does not know.
     """
     started = time.perf_counter()
-    vocab_size = model.config.vocab_size
-    if byte_lengths is not None:
-        vocab_size = min(vocab_size, len(byte_lengths))
-    if context_length is None:
-        context_length = model.config.context_length
-    if device is None:
-        device = next(model.parameters()).device
     nats, num_targets, num_bytes = 0.0, 0, 0
-    with torch.no_grad(), _evaluation_mode(model):
-        for inputs, targets in eval_batches(tokens, batch_size, context_length, vocab_size=vocab_size):
-            # Without a name for the logits (batch, seq, vocab): those of two batches never exist together.
-            nats += _sum_nats(model(inputs.to(device)), targets.to(device))
-            num_targets += targets.numel()
-            if byte_lengths is not None:
-                num_bytes += int(byte_lengths[targets.numpy()].sum())
-            if progress is not None:
-                progress(num_targets)
+
+    def add(targets: Int64[Tensor, "batch seq"], found: Float64[Tensor, "batch seq"]) -> None:
+        nonlocal nats, num_targets, num_bytes
+        for window in found:
+            nats += window.sum().item()
+        num_targets += targets.numel()
+        if byte_lengths is not None:
+            num_bytes += int(byte_lengths[targets.numpy()].sum())
+
+    score_tokens(
+        model,
+        tokens,
+        add,
+        batch_size=batch_size,
+        context_length=context_length,
+        byte_lengths=byte_lengths,
+        device=device,
+        progress=progress,
+    )
     return Likelihood(
         nats_per_token=nats / num_targets,
         perplexity=perplexity(nats / num_targets),
@@ -123,6 +128,38 @@ def evaluate_tokens(
         num_bytes=None if byte_lengths is None else num_bytes,
         seconds=time.perf_counter() - started,
     )
+
+
+def score_tokens(
+    model: LanguageModel,
+    tokens: Ids,
+    take: Take,
+    *,
+    batch_size: int = 32,
+    context_length: int | None = None,
+    byte_lengths: np.ndarray | None = None,
+    device: torch.device | str | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Give `take` each batch of windows: its targets, and -log p of each of them in nats, both on the CPU.
+
+    Arguments and errors as of `evaluate_tokens`; the targets come in the order of the tokens.
+    """
+    vocab_size = model.config.vocab_size
+    if byte_lengths is not None:
+        vocab_size = min(vocab_size, len(byte_lengths))
+    if context_length is None:
+        context_length = model.config.context_length
+    if device is None:
+        device = next(model.parameters()).device
+    num_targets = 0
+    with torch.no_grad(), evaluation_mode(model):
+        for inputs, targets in eval_batches(tokens, batch_size, context_length, vocab_size=vocab_size):
+            # Without a name for the logits (batch, seq, vocab): those of two batches never exist together.
+            take(targets, target_nats(model(inputs.to(device)), targets.to(device)))
+            num_targets += targets.numel()
+            if progress is not None:
+                progress(num_targets)
 
 
 def evaluate(
@@ -149,13 +186,18 @@ def evaluate(
     model that the native decoder does not take.
     """
     return evaluate_tokens(
-        run.model if weights is None else _DecodedModel(run.model, weights),
-        _ids(source, split, run.tokenizer),
+        scored_model(run, weights),
+        read_ids(source, split, run.tokenizer),
         batch_size=batch_size,
         context_length=context_length,
         byte_lengths=run.tokenizer.byte_lengths(),
         progress=progress,
     )
+
+
+def scored_model(run: Run, weights: WeightType | None) -> LanguageModel:
+    """The model itself, or what the native decoder makes of it. Raises ConfigError for one that it does not take."""
+    return run.model if weights is None else _DecodedModel(run.model, weights)
 
 
 class _DecodedModel:
@@ -170,22 +212,27 @@ class _DecodedModel:
         return self._decoder.logits(ids)
 
 
-def _sum_nats(logits: Float[Tensor, "batch seq vocab"], targets: Int[Tensor, "batch seq"]) -> float:
-    """-log softmax(logits)[target], summed over all targets: float32 for each, float64 for the sum.
+def target_nats(
+    logits: Float[Tensor, "batch seq vocab"], targets: Int[Tensor, "batch seq"]
+) -> Float64[Tensor, "batch seq"]:
+    """-log softmax(logits)[target] of each target, computed in float32, on the CPU, ready to be summed in float64.
 
     Window by window: the logits are the largest array there is, and their exponentials, which logsumexp
     makes, need not exist all at once.
+
+    >>> target_nats(torch.tensor([[[0.0, 0.0], [1000.0, 0.0]]]), torch.tensor([[1, 0]]))  # ln 2, and sure
+    tensor([[0.6931, 0.0000]], dtype=torch.float64)
     """
-    total = 0.0
+    rows = []
     for window, ids in zip(logits, targets, strict=True):
         window = window.float()
         nats = window.logsumexp(dim=-1) - window.gather(-1, ids[:, None])[:, 0]  # (seq,)
-        total += nats.cpu().double().sum().item()  # mps has no float64
-    return total
+        rows.append(nats.cpu().double())  # mps has no float64
+    return torch.stack(rows)
 
 
 @contextlib.contextmanager
-def _evaluation_mode(model: LanguageModel) -> Iterator[None]:
+def evaluation_mode(model: LanguageModel) -> Iterator[None]:
     """Dropout off inside the block; afterwards each module is as it was, also where they differed."""
     training = [module for module in model.modules() if module.training]
     model.eval()
@@ -196,10 +243,10 @@ def _evaluation_mode(model: LanguageModel) -> Iterator[None]:
             module.training = True
 
 
-def _ids(
+def read_ids(
     source: StrPath | Sequence[StrPath] | np.ndarray | Tokens, split: str, tokenizer: Tokenizer
 ) -> np.ndarray | Tokens:
-    """The ids that `source` means."""
+    """The ids that `source` means; arguments and errors as of `evaluate`."""
     if isinstance(source, np.ndarray | Tokens):
         return source
     if isinstance(source, str | Path) and "://" not in str(source):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from groundup.errors import ConfigError, GroundupError
+from groundup.errors import ConfigError, GroundupError, first_line
 from groundup.files import StrPath
 
 
@@ -29,7 +29,7 @@ def push(folder: StrPath, repository: str, *, private: bool = False, endpoint: s
         name = api.create_repo(repository, private=private, exist_ok=True).repo_id
         done = api.upload_folder(repo_id=name, folder_path=folder, commit_message=f"Upload {folder.name} with groundup")
     except Exception as error:  # the client raises its own errors, those of its HTTP library, and plain ones
-        raise GroundupError(f"{repository!r} was not pushed: {_first_line(error)}") from error
+        raise GroundupError(f"{repository!r} was not pushed: {first_line(error)}") from error
     return str(done.commit_url)
 
 
@@ -45,8 +45,3 @@ def _require_export(folder: StrPath) -> Path:
             f"{str(folder)!r} is no exported folder: it has neither model.safetensors, *.gguf nor model.bin"
         )
     return folder
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
