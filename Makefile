@@ -69,6 +69,7 @@ experiments: $(VENV)/.installed  ## every experiment, in about four hours; stopp
 
 experiments-smoke: $(VENV)/.installed  ## every experiment, tiny, in minutes
 	$(BIN)/groundup experiment all --preset smoke --out runs/smoke --runs runs/smoke/lab
+	$(BIN)/groundup experiment leaderboard --preset smoke --out runs/smoke/leaderboard --runs runs/smoke/lab
 
 interop: $(VENV)/.installed-dev  ## does llama.cpp write what we write? RUN=folder: of a run of your own
 	$(BIN)/python benchmarks/handover.py $(RUN)

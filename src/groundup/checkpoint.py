@@ -24,6 +24,7 @@ from groundup.config import RunConfig
 from groundup.errors import CheckpointError
 from groundup.files import StrPath, folder_aside, write_atomic, write_json
 from groundup.model.transformer import TransformerLM
+from groundup.model.variants import build_model
 from groundup.recipe import read_config, write_config
 from groundup.tokenizer.bpe import Tokenizer
 
@@ -194,7 +195,7 @@ def load_run(path: StrPath, *, which: str = "best", device: str = "cpu") -> Run:
             f"checkpoint {str(folder)!r} was made with tokenizer {record['tokenizer'][:12]}, "
             f"but its tokenizer.json is {tokenizer.fingerprint[:12]}"
         )
-    model = TransformerLM(config.model)
+    model = build_model(config.model)
     load_weights(model, folder, record)
     return Run(model.to(device).eval(), tokenizer, config, TrainingState(**record["state"]), folder)
 

@@ -145,3 +145,11 @@ def test_what_cannot_be_used_is_one_sentence(capsys, arguments: list[str], messa
 def test_help_has_an_example(capsys) -> None:
     assert main(["account", "--help"]) == 0
     assert "groundup account --preset gpt2-xl" in capsys.readouterr().out
+
+
+def test_the_operations_of_muon_stand_beside_those_of_the_update(capsys) -> None:
+    found = account(capsys, "--preset", "base", "--optimizer.name", "muon")
+    assert found["muon_flops"] == 4 * 10 * (4 * 3 * 512**3 + 3 * (2 * 512**2 * 1344 + 512**3))
+    assert main(["account", "--preset", "base", "--optimizer.name", "muon"]) == 0
+    assert f"and {found['muon_flops']:.2e} in the matrix products of Muon" in capsys.readouterr().out
+    assert "muon_flops" not in account(capsys, "--preset", "base")

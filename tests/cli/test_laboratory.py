@@ -8,7 +8,7 @@ from experiments.runs import train_record, write_run
 
 from groundup.cli import watch
 from groundup.cli.main import main
-from groundup.experiments.catalog import STUDIES
+from groundup.experiments.catalog import IN_TURN
 from groundup.experiments.records import read_run
 from groundup.recipe import changed
 
@@ -134,11 +134,15 @@ def test_watch_lets_a_new_checkpoint_write(tmp_path: Path, tiny_config) -> None:
 
 @pytest.mark.slow
 def test_every_experiment_end_to_end(capsys, tmp_path: Path) -> None:
-    """All nine with true runs on the texts that every machine has, then the site of their pages."""
+    """All with true runs on the texts that every machine has, then the site of their pages."""
     pytest.importorskip("matplotlib")
     out, runs = tmp_path / "pages", tmp_path / "lab"
     assert run(capsys, "experiment", "all", "--preset", "smoke", "--out", out, "--runs", runs)[0] == 0
-    assert sorted(page.parent.name for page in out.glob("*/README.md")) == sorted(STUDIES)
+    assert sorted(page.parent.name for page in out.glob("*/README.md")) == sorted(IN_TURN)
     assert "| real text, held out |" in (out / "generate" / "README.md").read_text(encoding="utf-8")
+    board = out / "leaderboard"
+    line = ["experiment", "leaderboard", "--preset", "smoke", "--seeds", "1", "--out", board, "--runs", runs]
+    assert run(capsys, *line)[0] == 0
+    assert "| Muon for the matrices |" in (board / "README.md").read_text(encoding="utf-8")
     code, printed, _ = run(capsys, "report", out, "--out", tmp_path / "site")
     assert code == 0 and "index.html" in printed

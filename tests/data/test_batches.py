@@ -123,6 +123,19 @@ def test_the_union_over_ranks_is_the_batch_of_one_rank() -> None:
         assert torch.equal(torch.cat([part[number] for part in parts]), whole[number])
 
 
+def test_batches_of_changing_size_follow_each_other() -> None:
+    """With `first`, what the batches before have taken, no window is left out or seen twice; ranks share as always."""
+    shared = dict(context_length=8, seed=3)
+    taken, starts = 0, []
+    for step, size in enumerate((2, 2, 4, 8, 8)):
+        starts += starts_of(*batch_at(IDS, step=step, batch_size=size, first=taken, **shared))
+        taken += size
+    assert starts == starts_of(*batch_at(IDS, step=0, batch_size=24, **shared))
+    whole, _ = batch_at(IDS, step=7, batch_size=6, first=10, **shared)
+    parts = [batch_at(IDS, step=7, batch_size=3, first=10, rank=r, world_size=2, **shared)[0] for r in range(2)]
+    assert torch.equal(torch.cat(parts), whole)
+
+
 @pytest.mark.parametrize("sampling", ["epoch", "random"])
 def test_a_batch_is_a_pure_function(sampling: str) -> None:
     def draw(step: int, seed: int) -> torch.Tensor:

@@ -8,7 +8,7 @@ import torch
 
 from groundup.checkpoint import Run, TrainingState
 from groundup.config import ModelConfig, RunConfig
-from groundup.model.transformer import TransformerLM
+from groundup.model.variants import build_model
 
 SHAPE = ModelConfig(context_length=32, d_model=32, num_layers=2, num_heads=4, d_ff=96)
 GROUPED = {"num_kv_heads": 2}
@@ -21,7 +21,7 @@ def make_run(tokenizer, folder="nowhere", **fields) -> Run:
     config = dataclasses.replace(SHAPE, vocab_size=tokenizer.vocab_size, **fields)
     with torch.random.fork_rng():
         torch.manual_seed(7)
-        model = TransformerLM(config)
+        model = build_model(config)
         for name, parameter in model.named_parameters():
             if "ln" in name or "norm" in name:
                 torch.nn.init.uniform_(parameter, 0.5, 1.5)

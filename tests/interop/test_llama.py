@@ -38,7 +38,19 @@ def test_rows_move_within_heads_and_back():
 
 @pytest.mark.parametrize("export", EXPORTS)
 @pytest.mark.parametrize(
-    "fields", [{"norm": "post"}, {"norm": "none"}, {"positions": "none"}, {"ffn": "silu"}, {"qk_norm": True}]
+    "fields",
+    [
+        {"norm": "post"},
+        {"norm": "none"},
+        {"positions": "none"},
+        {"ffn": "silu"},
+        {"qk_norm": True},
+        {"ffn": "relu2"},
+        {"value_residual": True},
+        {"embedding_shortcut": True},
+        {"scale_embeddings": True},
+        {"logit_cap": 15.0},
+    ],
 )
 def test_other_variants_are_refused_in_one_sentence(export, fields, tokenizer, tmp_path):
     ((name, value),) = fields.items()

@@ -13,6 +13,7 @@ from groundup.model.layers import Linear, SwiGLU
 from groundup.model.ops import mixed
 from groundup.model.rope import RotaryEmbedding
 from groundup.model.transformer import Block, TransformerLM
+from groundup.model.variants import build_model
 
 CONFIG = ModelConfig(vocab_size=50, context_length=16, d_model=24, num_layers=1, num_heads=2, d_ff=20)
 
@@ -42,10 +43,22 @@ def test_int8_is_off_by_half_a_scale_at_most():
     assert ((unpacked(panels)[:70, :9] * scales - matrix).abs() <= 0.5001 * scales).all()
 
 
-@pytest.mark.parametrize("field", ["norm", "positions", "ffn", "qk_norm"])
-def test_variants_are_refused(field):
-    other = {"norm": "post", "positions": "none", "ffn": "silu", "qk_norm": True}[field]
-    model = TransformerLM(dataclasses.replace(CONFIG, **{field: other}))
+@pytest.mark.parametrize(
+    ("field", "other"),
+    [
+        ("norm", "post"),
+        ("positions", "none"),
+        ("ffn", "silu"),
+        ("qk_norm", True),
+        ("ffn", "relu2"),
+        ("value_residual", True),
+        ("embedding_shortcut", True),
+        ("scale_embeddings", True),
+        ("logit_cap", 15.0),
+    ],
+)
+def test_variants_are_refused(field, other):
+    model = build_model(dataclasses.replace(CONFIG, **{field: other}))
     assert refusal(model) == f"{field} is {other}"
     with pytest.raises(ConfigError, match=field):
         Decoder(model)

@@ -1,21 +1,23 @@
 """Which models are the standard one, and what keeps others from it."""
 
 import dataclasses
+from typing import get_args, get_type_hints
 
 import pytest
 import torch
 from torch import nn
 
 from groundup.config import ModelConfig
-from groundup.kernels.standard import has_hooks, why_not_standard
+from groundup.kernels.standard import STANDARD, has_hooks, why_not_standard, why_not_standard_shape
 from groundup.model.layers import Linear
 from groundup.model.transformer import TransformerLM
+from groundup.model.variants import build_model
 
 SHAPE = ModelConfig(vocab_size=11, context_length=8, d_model=8, num_layers=2, num_heads=2, d_ff=8)
 
 
 def model_of(**variant) -> TransformerLM:
-    return TransformerLM(dataclasses.replace(SHAPE, **variant))
+    return build_model(dataclasses.replace(SHAPE, **variant))
 
 
 @pytest.mark.parametrize(
@@ -28,10 +30,32 @@ def model_of(**variant) -> TransformerLM:
         ({"ffn": "silu"}, "ffn is silu"),
         ({"dropout": 0.1}, "dropout is 0.1"),
         ({"qk_norm": True}, "qk_norm is True"),
+        ({"zero_outputs": True}, ""),
+        ({"ffn": "relu2"}, "ffn is relu2"),
+        ({"value_residual": True}, "value_residual is True"),
+        ({"scale_embeddings": True}, "scale_embeddings is True"),
+        ({"logit_cap": 15.0}, "logit_cap is 15.0"),
     ],
 )
 def test_what_is_not_standard(variant, reason):
-    assert why_not_standard(model_of(**variant)) == reason
+    model = model_of(**variant)
+    assert why_not_standard(model) == why_not_standard_shape(model.config) == reason
+
+
+def test_every_other_choice_is_refused_also_one_that_is_added_later():
+    kinds = get_type_hints(ModelConfig)
+    refused = [field for field in dataclasses.fields(ModelConfig) if field.name not in STANDARD]
+    assert {"norm", "ffn", "dropout", "qk_norm", "value_residual"} <= {field.name for field in refused}
+    for field in refused:
+        choices = get_args(kinds[field.name]) or {bool: (False, True), float: (0.0, 0.5)}[kinds[field.name]]
+        other = next(value for value in choices if value != field.default)
+        assert why_not_standard_shape(dataclasses.replace(SHAPE, **{field.name: other})) == f"{field.name} is {other}"
+
+
+def test_a_variant_is_not_taken_for_the_base_whatever_its_configuration_says():
+    model = model_of(value_residual=True)
+    model.config = SHAPE
+    assert why_not_standard(model) == "the model is a VariantLM"
 
 
 def test_parameters_that_are_not_standard():

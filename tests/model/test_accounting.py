@@ -6,6 +6,8 @@ import torch
 from groundup.config import ModelConfig
 from groundup.model import accounting
 from groundup.model.transformer import TransformerLM
+from groundup.model.variants import build_model
+from groundup.optim.muon import orthogonalized
 
 
 def gpt2(num_layers: int, d_model: int, num_heads: int, **changes) -> ModelConfig:
@@ -96,13 +98,39 @@ def test_parameters_of_every_variant_equal_the_real_model(norm, ffn, kv_heads, t
         assert parameters.feed_forward == 3 * sum(p.numel() for p in block.ffn.parameters())
 
 
-@pytest.mark.parametrize("changes", [{}, {"num_kv_heads": 2}, {"ffn": "silu"}])
+OPTIONS = {"ffn": "relu2", "value_residual": True, "scale_embeddings": True, "logit_cap": 9.0, "zero_outputs": True}
+OPTIONS |= {"embedding_shortcut": True}
+
+
+@pytest.mark.parametrize("changes", [OPTIONS, {"value_residual": True, "num_kv_heads": 2, "tie_embeddings": True}])
+def test_parameters_with_options_of_the_leaderboard_equal_the_real_model(changes):
+    config = ModelConfig(vocab_size=77, context_length=8, d_model=24, num_layers=3, num_heads=4, **changes)
+    model = build_model(config)
+    assert accounting.num_parameters(config).total == model.num_parameters()
+    assert accounting.learned_shares(config) == sum(p.numel() for n, p in model.named_parameters() if "share" in n) > 0
+
+
+@pytest.mark.parametrize("changes", [{}, {"num_kv_heads": 2}, {"ffn": "relu2", "d_ff": 16}])
+def test_operations_of_muon_equal_those_that_pytorch_counts(changes):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    config = ModelConfig(vocab_size=77, context_length=8, d_model=24, num_layers=3, num_heads=4, **changes)
+    with FlopCounterMode(display=False) as counter:
+        for block in build_model(config).layers:
+            heights = [heads * block.attn.d_head for heads in block.attn.heads]
+            matrices = [block.attn.output_proj.weight, *block.attn.qkv_weight.split(heights), *block.ffn.parameters()]
+            for matrix in matrices:
+                orthogonalized(matrix.detach())
+    assert counter.get_total_flops() == accounting.muon_flops(config)
+
+
+@pytest.mark.parametrize("changes", [{}, {"num_kv_heads": 2}, {"ffn": "silu"}, OPTIONS, OPTIONS | {"num_kv_heads": 1}])
 def test_flops_equal_those_that_pytorch_counts(changes):
     from torch.utils.flop_counter import FlopCounterMode
 
     config = ModelConfig(vocab_size=77, context_length=8, d_model=24, num_layers=3, num_heads=4, **changes)
     with FlopCounterMode(display=False) as counter:
-        logits = TransformerLM(config)(torch.randint(0, 77, (5, 6)))
+        logits = build_model(config)(torch.randint(0, 77, (5, 6)))
         forward = counter.get_total_flops()
         logits.sum().backward()
     assert forward == accounting.flops(config, context_length=6, batch_size=5).total

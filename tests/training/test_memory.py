@@ -10,6 +10,7 @@ from training.runs import changed
 from groundup.config import ModelConfig, OptimizerConfig, RunConfig, TrainingConfig
 from groundup.kernels.registry import choose
 from groundup.model.transformer import TransformerLM
+from groundup.model.variants import build_model
 from groundup.training import memory
 from groundup.training.memory import Held, memory_by_moment, peak_memory
 from groundup.training.resolve import make_optimizer
@@ -27,7 +28,7 @@ def tiny(precision="float32", kernels="auto", optimizer="adamw", **model) -> Run
 
 def build(config: RunConfig) -> TransformerLM:
     dtype = torch.bfloat16 if config.training.precision == "bf16" else torch.float32
-    return TransformerLM(config.model, ops=choose("cpu", dtype, config.training.kernels))
+    return build_model(config.model, ops=choose("cpu", dtype, config.training.kernels))
 
 
 def at(moment: str, config: RunConfig) -> Held:
@@ -35,8 +36,15 @@ def at(moment: str, config: RunConfig) -> Held:
     return found
 
 
-@pytest.mark.parametrize("model", [{}, {"tie_embeddings": True, "num_kv_heads": 2, "qk_norm": True, "ffn": "silu"}])
-@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        {},
+        {"tie_embeddings": True, "num_kv_heads": 2, "qk_norm": True, "ffn": "silu"},
+        {"ffn": "relu2", "value_residual": True, "embedding_shortcut": True, "scale_embeddings": True},
+    ],
+)
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd", "muon"])
 def test_parameters_gradients_and_optimizer_to_the_byte(model, optimizer):
     config = tiny(optimizer=optimizer, **model)
     module = build(config)
@@ -62,6 +70,10 @@ def test_parameters_gradients_and_optimizer_to_the_byte(model, optimizer):
         {"norm": "post", "ffn": "silu"},
         {"dropout": 0.1},
         {"vocab_size": 2000},
+        {"ffn": "relu2"},
+        {"value_residual": True, "num_kv_heads": 2},
+        {"embedding_shortcut": True},
+        {"value_residual": True, "qk_norm": True, "ffn": "relu2"},
     ],
 )
 def test_activations_are_what_autograd_keeps(model, precision, kernels, monkeypatch):
@@ -81,6 +93,23 @@ def test_activations_are_what_autograd_keeps(model, precision, kernels, monkeypa
     # Left out: numbers per token or per head, indices, the rotation.
     estimate = at("loss", config).activations_bytes
     assert 0.9 * measured < estimate < 1.01 * measured
+
+
+@pytest.mark.parametrize("kernels", ["auto", "reference"])
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_activations_under_a_cap_are_what_autograd_keeps(precision, kernels, monkeypatch):
+    """With a cap the loss keeps the logits and their tangent, whatever the kernels."""
+    monkeypatch.setattr(memory, "HEAP_SHARE", 1)
+    config = tiny(precision, kernels, logit_cap=9.0, vocab_size=2000)
+    module = build(config)
+    own = {tensor.untyped_storage().data_ptr() for tensor in [*module.parameters(), *module.buffers()]}
+    kept = []
+    ids = torch.randint(config.model.vocab_size, (4, config.model.context_length))
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x) or x, lambda x: x):
+        module.ops.cross_entropy(module.lm_head(module.hidden(ids)), ids)
+    sizes = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in kept}
+    measured = sum(size for address, size in sizes.items() if address not in own)
+    assert 0.9 * measured < at("loss", config).activations_bytes < 1.01 * measured
 
 
 def test_moments_follow_the_configuration():

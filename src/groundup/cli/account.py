@@ -59,6 +59,7 @@ def account_for(config: RunConfig, options: argparse.Namespace) -> dict[str, Any
         "forward_shares": operations.shares,
         "training_flops_per_token": 3 * operations.total / model.context_length,
         "adamw_flops": accounting.ADAMW_FLOPS_PER_PARAMETER * parameters.total,
+        **({"muon_flops": accounting.muon_flops(model)} if config.optimizer.name == "muon" else {}),
         "training_memory": dataclasses.asdict(peak)
         | {
             "total_bytes": peak.total_bytes,
@@ -121,6 +122,9 @@ def _tables(config: RunConfig, account: Mapping[str, Any], options: argparse.Nam
     operations = account["forward_flops"]
     per_token = account["training_flops_per_token"]
     per_update = per_token * model.context_length * account["batch_size"]
+    optimizer = f"{account['adamw_flops']:.2e} in AdamW"
+    if "muon_flops" in account:
+        optimizer = f"{account['muon_flops']:.2e} in the matrix products of Muon"
     return [
         shape,
         _table("Parameters", parameters, lambda value: f"{value:,}", [f"to load them: {weights}"]),
@@ -130,8 +134,7 @@ def _tables(config: RunConfig, account: Mapping[str, Any], options: argparse.Nam
             lambda value: f"{value:.4e}",
             [
                 f"training, where backward takes twice as many: {per_token:.3e} per token",
-                f"per update of {account['batch_size']:,} sequences: {per_update:.3e}, "
-                f"and {account['adamw_flops']:.2e} in AdamW",
+                f"per update of {account['batch_size']:,} sequences: {per_update:.3e}, and {optimizer}",
             ],
         ),
         _training_memory(config, account["training_memory"]),

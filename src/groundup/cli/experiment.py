@@ -13,7 +13,7 @@ from groundup.cli.parser import Parser, nearest
 from groundup.cli.progress import log_from
 from groundup.errors import ConfigError
 from groundup.experiments.answers import ANSWERS, LANGUAGES, AnswerOptions, find_answer, write_answer
-from groundup.experiments.catalog import STUDIES, find_study
+from groundup.experiments.catalog import IN_TURN, STUDIES, find_study
 
 ALL = "all"
 
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
         return _answer(options)
     if options.name not in (*STUDIES, ALL):
         raise ConfigError(f"there is no experiment {options.name!r}{nearest(options.name, [*ANSWERS, *STUDIES, ALL])}")
-    names = list(STUDIES) if options.name == ALL else [options.name]
+    names = IN_TURN if options.name == ALL else (options.name,)
     studies = [find_study(name) for name in names]
     if not options.redraw:
         from groundup.experiments.laboratory import require_texts
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="groundup experiment",
         description="Answer a question of the specification: make the runs it needs (those already made are not made "
         "again, a stopped one goes on), then write tables, pictures and the page. Settings of the base run can be "
-        "overridden by their dotted names.\n\nby runs: " + ", ".join(STUDIES) + f"; {ALL} for each in turn\n"
+        "overridden by their dotted names.\n\nby runs: " + ", ".join(STUDIES) + f"; {ALL} for each but the last\n"
         "without: " + ", ".join(ANSWERS),
         example="groundup experiment learning-rate --data stories.txt --minutes 20",
     )
@@ -120,7 +120,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--preset", default="cpu", help="cpu (default), course (a GPU) or smoke (seconds; no meaning)")
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--tokens", type=int, help="tokens that each run sees (default: of the preset)")
-    length.add_argument("--minutes", type=float, help="time for all runs together, at the speed measured now")
+    length.add_argument(
+        "--minutes",
+        type=float,
+        help="time for all runs together, at the speed measured now; for leaderboard of each run (default: 3)",
+    )
     parser.add_argument("--seeds", type=int, help="repetitions where a comparison is claimed (default: of the preset)")
     parser.add_argument(
         "--data", action="append", default=[], metavar="FOLDER_OR_TEXT",

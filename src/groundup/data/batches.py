@@ -59,18 +59,20 @@ def batch_at(
     world_size: int = 1,
     sampling: Sampling = "epoch",
     vocab_size: int | None = None,
+    first: int | None = None,
 ) -> Batch:
     """Inputs and targets that one rank sees at one step, on the CPU: the same for the same arguments.
 
     Rank r of W takes the positions (step * W + r) * batch_size + 0 .. batch_size - 1 of the order that
     `order.py` defines, so that W ranks together see what one rank with a W times larger batch sees, and no
-    block is lost at the end of an epoch, whatever the batch size.
+    block is lost at the end of an epoch, whatever the batch size. Where the size changes on the way, `first` says where
+    the batches of this step begin.
 
     Raises DataError as `get_batch` does.
     """
     assert step >= 0 and 0 <= rank < world_size
     _require_1d(tokens)
-    first = (step * world_size + rank) * batch_size
+    first = (step * world_size * batch_size if first is None else first) + rank * batch_size
     positions = np.arange(first, first + batch_size, dtype=np.int64)
     starts = window_starts(positions, len(tokens), context_length, seed=seed, sampling=sampling)
     return _windows(tokens, starts, context_length, vocab_size)

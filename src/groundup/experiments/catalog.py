@@ -17,7 +17,10 @@ STUDIES = {
     "gating": "gating",
     "main-text": "main_text",
     "generate": "generate",
+    "leaderboard": "leaderboard",
 }
+# What `all` means; the leaderboard takes as long as many of these together, and is asked for by its name.
+IN_TURN = tuple(name for name in STUDIES if name != "leaderboard")
 
 
 def find_study(name: str) -> Study:

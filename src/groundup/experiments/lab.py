@@ -42,7 +42,8 @@ class Lab:
 
     Attributes:
         base: What all variants start from, with its data.
-        tokens: Target tokens that every run sees, whatever its batch size.
+        tokens: Target tokens that every run sees, whatever its batch size; with `minutes` a first guess.
+        minutes: Time that every run gets instead, however far it comes; 0 for none.
         num_seeds: Repetitions where a comparison is claimed.
         data: Prepared folders, the one of `base` first.
         runs: Folder of the run folders. Experiments that share it share their equal runs.
@@ -60,6 +61,7 @@ class Lab:
     rates: tuple[float, ...] = ()
     batch_sizes: tuple[int, ...] = ()
     memory_bytes: int = 0
+    minutes: float = 0.0
 
     def config(self, variant: Variant, seed: int) -> RunConfig:
         """The run of a variant with a seed. Equal settings give the equal configuration, `out` included."""
@@ -76,6 +78,7 @@ class Lab:
                 "training.eval_every": max(1, -(-steps // NUM_EVALS)),
                 "training.save_every": max(1, -(-steps // 4)),
                 "training.keep_last": 1,
+                "training.minutes": self.minutes,
             },
         )
         return changed(config, {"out": str(self.runs / run_name(config, self._changes(config)))})
@@ -87,7 +90,8 @@ class Lab:
     def _changes(self, config: RunConfig) -> list[str]:
         """Names of the settings in which a run differs from the base, but for those that every run gets."""
         given = {"training.seed", "out", "data.path"}
-        given |= {f"training.{name}_every" for name in ("log", "eval", "save")} | {"training.keep_last"}
+        given |= {f"training.{name}_every" for name in ("log", "eval", "save")}
+        given |= {"training.keep_last", "training.minutes"}
         changes = sorted(name for name in differences(self.base, config) if name not in given)
         if config.training.max_steps == self.steps(config):
             changes = [name for name in changes if name != "training.max_steps"]

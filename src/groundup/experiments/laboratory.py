@@ -35,7 +35,7 @@ class Wishes:
         preset: Name of a preset.
         data: Prepared folders or text files; empty for texts that every machine has.
         tokens: Target tokens of a run; None for those of the preset.
-        minutes: Time for all runs together, instead of `tokens`.
+        minutes: Time for all runs together, instead of `tokens`; of a study of equal times, for each run.
         num_seeds: None for those of the preset.
         overrides: Settings of the base run, as of a recipe.
     """
@@ -61,6 +61,8 @@ def open_lab(study: Study, wishes: Wishes, *, out: Path, runs: Path) -> Lab:
 
     Raises ConfigError or DataError for what cannot work, before any run.
     """
+    if study.is_timed and wishes.tokens is not None:
+        raise ConfigError(f"{study.name} compares runs of equal time; give --minutes, for each run, and not --tokens")
     preset = find_preset(wishes.preset)
     data = _texts(study, wishes.data, runs / "data", preset)
     settings = {"data.path": data[0]} if data else {}
@@ -79,13 +81,14 @@ def open_lab(study: Study, wishes: Wishes, *, out: Path, runs: Path) -> Lab:
         batch_sizes=preset.batch_sizes,
         memory_bytes=earlier.get("memory_bytes") or _usable_memory(base.training.device),
     )
-    if wishes.minutes is not None and data:
-        same = earlier.get("minutes") == wishes.minutes and earlier.get("preset") == wishes.preset
-        tokens = earlier["tokens"] if same else _tokens_for(study, lab, wishes.minutes)
-        lab = dataclasses.replace(lab, tokens=tokens)
+    minutes = wishes.minutes or (preset.minutes if study.is_timed else None)
+    if minutes is not None and data:
+        same = earlier.get("minutes") == minutes and earlier.get("preset") == wishes.preset
+        tokens = earlier["tokens"] if same else _tokens_for(study, lab, minutes)
+        lab = dataclasses.replace(lab, tokens=tokens, minutes=minutes if study.is_timed else 0.0)
     if not study.num_texts:
         return lab
-    plan = {"preset": wishes.preset, "minutes": wishes.minutes, "tokens": lab.tokens, "memory_bytes": lab.memory_bytes}
+    plan = {"preset": wishes.preset, "minutes": minutes, "tokens": lab.tokens, "memory_bytes": lab.memory_bytes}
     write_json(out / PLAN_FILE, plan)
     return lab
 
@@ -109,10 +112,13 @@ def _texts(study: Study, data: Sequence[str], folder: Path, preset: Preset) -> t
 
 
 def _tokens_for(study: Study, lab: Lab, minutes: float) -> int:
-    """Tokens a run so that all runs of the study end in the time, at the speed of the base measured now."""
+    """Tokens a run so that all runs of the study end in the time, at the speed of the base measured now.
+
+    Of a study of equal times, tokens of the base run in the time that each run gets.
+    """
     from groundup.training.plan import steps_for
 
-    seconds = 60 * minutes / len(planned_runs(study, lab))
+    seconds = 60 * minutes / (1 if study.is_timed else len(planned_runs(study, lab)))
     steps = steps_for(lab.base, seconds=seconds, validation_passes=NUM_EVALS)
     return steps * lab.base.training.batch_size * lab.base.model.context_length
 

@@ -19,6 +19,8 @@ That is 101 million tokens, 16 million of them in batches of 1 and 4 sequences, 
 a token: as much as 111 million in batches of 32, and 13 million more for validation. At 20,000 tokens a second it takes
 one hour and three quarters, at 9,000 four hours; `--tokens` makes it shorter or longer.
 
+leaderboard is not among them, and `groundup experiment all` leaves it out: each of its 39 runs gets three minutes.
+
 `course` is the specification's base configuration at its GPU size. `smoke` shows in minutes that everything works;
 its numbers mean nothing.
 """
@@ -36,6 +38,7 @@ class Preset:
     Attributes:
         base: Model, optimizer and loop of the base run; its data and number of updates come later.
         tokens: Target tokens a run sees.
+        minutes: Of a run, in the experiment whose runs get equal times.
         num_seeds: Repetitions where a comparison is claimed.
         rates: Learning rates of the sweep; at least the last should diverge.
         batch_sizes: Sequences in a batch.
@@ -46,6 +49,7 @@ class Preset:
 
     base: RunConfig
     tokens: int
+    minutes: float
     num_seeds: int
     rates: tuple[float, ...]
     batch_sizes: tuple[int, ...]
@@ -63,6 +67,7 @@ PRESETS = {
             training=TrainingConfig(batch_size=32, eval_batch_size=64),
         ),
         tokens=1_310_720,
+        minutes=3.0,
         num_seeds=3,
         rates=(1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0),
         batch_sizes=(1, 4, 16, 64, 256, 1024),
@@ -77,6 +82,7 @@ PRESETS = {
             training=TrainingConfig(batch_size=128, precision="bf16", eval_batch_size=128),
         ),
         tokens=327_680_000,
+        minutes=3.0,
         num_seeds=3,
         rates=(1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 1.0),
         batch_sizes=(1, 8, 32, 64, 128, 256, 512, 1024),
@@ -91,6 +97,7 @@ PRESETS = {
             training=TrainingConfig(batch_size=4),
         ),
         tokens=2_048,
+        minutes=0.02,
         num_seeds=2,
         rates=(1e-3, 1e-2, 1e3),
         batch_sizes=(1, 4),

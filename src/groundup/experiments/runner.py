@@ -71,7 +71,7 @@ def run_study(study: Study, lab: Lab, *, command: str, train: Train | None = Non
         return outcome
 
     results = carry_out(study, lab, run_once)
-    common = facts(lab.base, lab.data, tokens=lab.tokens, num_seeds=lab.num_seeds)
+    common = facts(lab.base, lab.data, tokens=lab.tokens, num_seeds=lab.num_seeds, minutes=lab.minutes)
     results = dataclasses.replace(results, facts={**common, "command": command})
     measured = study.measure(lab, results) if study.measure is not None else {}
     return dataclasses.replace(results, measured=measured)
@@ -140,7 +140,9 @@ def spare_disk(folder: StrPath, *, keeps_weights: bool) -> None:
         (checkpoints[-1] / "optimizer.safetensors").unlink(missing_ok=True)
 
 
-def facts(base: RunConfig, data: Sequence[str], *, tokens: int, num_seeds: int) -> dict[str, Any]:
+def facts(
+    base: RunConfig, data: Sequence[str], *, tokens: int, num_seeds: int, minutes: float | int = 0
+) -> dict[str, Any]:
     """What the runs have in common, for the page: JSON data, without names of this machine's folders."""
     machine = {key: value for key, value in describe().items() if key in _MACHINE}
     if not data:
@@ -158,6 +160,7 @@ def facts(base: RunConfig, data: Sequence[str], *, tokens: int, num_seeds: int) 
     model = changed(base.model, {"vocab_size": base.model.vocab_size or texts[0]["vocab_size"]})
     return {
         "tokens": tokens,
+        **({"minutes": minutes} if minutes else {}),
         "seeds": num_seeds,
         "steps": max(1, round(tokens / (base.training.batch_size * model.context_length))),
         "model": dataclasses.asdict(dataclasses.replace(model, d_ff=model.ffn_width)),

@@ -40,6 +40,7 @@ class Study:
         shown: The groups that learning curves and the line of the other picture show; None for all.
         measure: What is measured when all runs are made; JSON data, kept in result.json.
         pictures: Further pictures.
+        is_timed: Whether its runs get equal times and not equal numbers of tokens.
         command: What makes it, and with `--redraw` its page anew; empty for `groundup experiment NAME`.
         tables: Further tables of the page, as Markdown, from what was measured.
     """
@@ -57,4 +58,5 @@ class Study:
     measure: Callable[[Lab, Results], dict[str, Any]] | None = None
     pictures: Sequence[Picture] = ()
     tables: Callable[[Results], Sequence[str]] | None = None
+    is_timed: bool = False
     command: str = ""

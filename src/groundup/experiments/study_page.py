@@ -58,14 +58,19 @@ def _facts(results: Results) -> str:
         ("model", f"{facts['parameters']:,} parameters: {model['num_layers']} layers, width {model['d_model']}, "
                   f"{model['num_heads']} heads, feed-forward {model['d_ff']:,}, context {model['context_length']}"),
         ("text", "; ".join(map(_text, facts["texts"]))),
-        ("a run", f"{facts['tokens']:,} tokens: {facts['steps']:,} updates of {facts['batch_size']} x "
-                  f"{model['context_length']}, {facts['precision']}"),
+        ("a run", f"{_length(facts)} {facts['batch_size']} x {model['context_length']}, {facts['precision']}"),
         ("optimizer", f"{optimizer['name']}, peak rate {optimizer['lr']:g}, decay {optimizer['weight_decay']:g}, "
                       f"gradients clipped at {optimizer['max_grad_norm']:g}"),
         ("seeds", f"{facts['seeds']}, each with weights and an order of batches of its own, the same for all variants"),
         ("machine", _machine(facts["machine"])),
     ]  # fmt: skip
     return "\n".join(["| base run | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def _length(facts: Mapping[str, Any]) -> str:
+    if minutes := facts.get("minutes"):
+        return f"{duration(60 * minutes)} of training and validation, and as many updates as they hold, of"
+    return f"{facts['tokens']:,} tokens: {facts['steps']:,} updates of"
 
 
 def _text(text: Mapping[str, Any]) -> str:
@@ -98,7 +103,8 @@ def _row(group: Group) -> str:
     loss = with_spread(group.loss, group.spread) if group.sound else "diverged"
     return (
         f"| {group.label} | {loss} | {n} | {with_spread(mean(bits), spread(bits))} | "
-        f"{outcomes[0].steps:,} | {duration(mean([outcome.seconds for outcome in outcomes]))} | "
+        f"{round(mean([outcome.steps for outcome in outcomes])):,} | "
+        f"{duration(mean([outcome.seconds for outcome in outcomes]))} | "
         f"{count(mean([outcome.tokens_per_s for outcome in outcomes]))} |"
     )
 

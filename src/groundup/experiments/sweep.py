@@ -112,7 +112,7 @@ def run_grid(
         x = float(point[varied]) if varied else None
         groups.append(Group(Variant(label(point), label(point), point, num_seeds, x), tuple(outcomes)))
     tokens = recipe.training.max_steps * recipe.training.batch_size * recipe.model.context_length
-    common = facts(recipe, (recipe.data.path,), tokens=tokens, num_seeds=num_seeds)
+    common = facts(recipe, (recipe.data.path,), tokens=tokens, num_seeds=num_seeds, minutes=recipe.training.minutes)
     return grid_study(points), Results({**common, "command": command}, tuple(groups))
 
 

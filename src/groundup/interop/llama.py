@@ -14,9 +14,11 @@ from torch import Tensor
 from groundup.config import ModelConfig
 from groundup.errors import CheckpointError, ConfigError
 from groundup.interop.names import Naming, expand
+from groundup.kernels.standard import SIZES, other_choices
 from groundup.model.transformer import TransformerLM
 
-_FIELDS = {"norm": "pre", "positions": "rope", "ffn": "swiglu", "qk_norm": False}
+# A Llama of any of these is a Llama; every other field must be as in our base model, which is one.
+_FREE = SIZES | {"dropout"}
 _ROTATED = re.compile(r"layers\.\d+\.attn\.([qk])_proj\.weight")
 # Tables that follow from the configuration; old files hold them beside the weights.
 _DERIVED = re.compile(r".*\.(rotary_emb\.inv_freq|masked_bias|attn\.bias)|freqs_cos|freqs_sin")
@@ -24,13 +26,13 @@ _DERIVED = re.compile(r".*\.(rotary_emb\.inv_freq|masked_bias|attn\.bias)|freqs_
 
 def require_llama(config: ModelConfig, what: str) -> None:
     """Raise ConfigError, in the name of the format `what`, unless the model is a Llama."""
-    for name, wanted in _FIELDS.items():
-        value = getattr(config, name)
-        if value != wanted:
-            raise ConfigError(
-                f"this model cannot become {what}: its {name} is {value!r}, and the Llama architecture, the only one "
-                f"of ours that others know, has {wanted!r}"
-            )
+    others = other_choices(config, _FREE)
+    if others:
+        name, (wanted, value) = next(iter(others.items()))
+        raise ConfigError(
+            f"this model cannot become {what}: its {name} is {value!r}, and the Llama architecture, the only one "
+            f"of ours that others know, has {wanted!r}"
+        )
 
 
 def llama_shapes(config: ModelConfig) -> dict[str, tuple[int, ...]]:

@@ -18,7 +18,7 @@ from torch import Tensor
 from groundup import _native
 from groundup.errors import ConfigError
 from groundup.kernels.arrays import address
-from groundup.kernels.standard import halves_of, has_forward_hooks, why_not_its_own
+from groundup.kernels.standard import SIZES, halves_of, has_forward_hooks, why_not_its_own
 from groundup.model import ops
 from groundup.model.transformer import TransformerLM
 
@@ -34,13 +34,13 @@ _DTYPES = {"float32": torch.float32, "bf16": torch.bfloat16, "int8": torch.int8}
 # text is shown.
 _CALL_BYTES, _MOST_PASSES = 2**28, 32
 
-# What the decoder computes; dropout does nothing in writing.
-_CHOICES = {"norm": "pre", "positions": "rope", "ffn": "swiglu", "qk_norm": False}
+# What makes no difference to the decoder; dropout does nothing in writing.
+_FREE = SIZES | {"dropout"}
 
 
 def refusal(model: object) -> str | None:
     """Why the native decoder does not take `model`, or None."""
-    if why_not := why_not_its_own(model, _CHOICES):
+    if why_not := why_not_its_own(model, _FREE):
         return why_not
     assert isinstance(model, TransformerLM)
     if has_forward_hooks(model):

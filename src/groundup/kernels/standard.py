@@ -1,6 +1,6 @@
 """Which models native code computes as a whole: to train them, kernels/standard_model.py; to write, decoding.py."""
 
-from collections.abc import Mapping
+from collections.abc import Set
 
 import torch
 from torch import nn
@@ -10,10 +10,25 @@ from groundup.model.attention import CausalSelfAttention
 from groundup.model.layers import Embedding, Linear, RMSNorm, SwiGLU
 from groundup.model.rope import RotaryEmbedding
 from groundup.model.transformer import Block, TransformerLM
+from groundup.recipe import differences
 
 PARTS = (Embedding, RotaryEmbedding, nn.ModuleList, Block, RMSNorm, CausalSelfAttention, SwiGLU, Linear)
 
-STANDARD = {"norm": "pre", "ffn": "swiglu", "dropout": 0.0, "qk_norm": False}
+# What native code takes as it comes; every other choice, also one that is added later, must be as in ModelConfig.
+SIZES = {
+    "vocab_size",
+    "context_length",
+    "d_model",
+    "num_layers",
+    "num_heads",
+    "num_kv_heads",
+    "d_ff",
+    "rope_theta",
+    "norm_eps",
+    "tie_embeddings",
+    "zero_outputs",  # initial weights only
+}
+STANDARD = SIZES | {"positions"}
 
 
 def why_not_standard(model: nn.Module) -> str:
@@ -33,19 +48,20 @@ def why_not_standard_shape(config: ModelConfig) -> str:
     return _other_choice(config, STANDARD)
 
 
-def why_not_its_own(model: object, choices: Mapping[str, object]) -> str:
-    """What keeps `model` from being a TransformerLM of such `choices`, all of it as it was made; "" if nothing does.
+def why_not_its_own(model: object, free: Set[str]) -> str:
+    """What keeps `model` from being a TransformerLM, all of it as it was made; "" if nothing does.
 
-    `choices` are pre-norm and SwiGLU, without norms on queries and keys.
+    Its configuration must be the base in all but the fields that are `free`: pre-norm and SwiGLU, without norms on
+    queries and keys, and so on.
 
     A part that was wrapped, parametrized or exchanged is not the model's own: what it does instead of its module's work
     would not be done. One too many, or of another size, would lead out of the memory that is made for a configuration.
     """
+    if isinstance(model, TransformerLM) and (why_not := _other_choice(model.config, free)):
+        return why_not
     if type(model) is not TransformerLM:
         return f"the model is a {type(model).__name__}"
     config = model.config
-    if why_not := _other_choice(config, choices):
-        return why_not
     for name, part in model.named_modules():
         if name and (type(part) not in PARTS or "forward" in vars(part)):
             return f"{name} is not the model's own"
@@ -58,11 +74,14 @@ def why_not_its_own(model: object, choices: Mapping[str, object]) -> str:
     return ""
 
 
-def _other_choice(config: ModelConfig, choices: Mapping[str, object]) -> str:
-    for name, wanted in choices.items():
-        if getattr(config, name) != wanted:
-            return f"{name} is {getattr(config, name)}"
-    return ""
+def other_choices(config: ModelConfig, free: Set[str]) -> dict[str, tuple[object, object]]:
+    """The fields, but for the `free` ones, that are not as in the base model: what it has, and what is."""
+    return {name: pair for name, pair in differences(ModelConfig(), config).items() if name not in free}
+
+
+def _other_choice(config: ModelConfig, free: Set[str]) -> str:
+    """The first of them in words, "" if there is none."""
+    return next((f"{name} is {value}" for name, (_, value) in other_choices(config, free).items()), "")
 
 
 def _shapes_of(config: ModelConfig) -> dict[str, tuple[int, ...]]:

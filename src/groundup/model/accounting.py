@@ -30,7 +30,7 @@ class Parameters:
 
 
 def num_parameters(config: ModelConfig) -> Parameters:
-    """The parameters of `TransformerLM(config)` by part.
+    """The parameters of the model by part, those of variants.py included; learned shares count as attention.
 
     >>> num_parameters(ModelConfig()).total
     22696448
@@ -39,7 +39,7 @@ def num_parameters(config: ModelConfig) -> Parameters:
     norms_per_layer = (0 if config.norm == "none" else 2 * d) + (2 * config.d_head if config.qk_norm else 0)
     return Parameters(
         embedding=config.vocab_size * d,
-        attention=config.num_layers * (2 * d * d + 2 * d * kv_width),
+        attention=config.num_layers * (2 * d * d + 2 * d * kv_width) + learned_shares(config),
         feed_forward=config.num_layers * _ffn_matrices(config) * d * config.ffn_width,
         norms=config.num_layers * norms_per_layer + (d if config.norm == "pre" else 0),
         head=0 if config.tie_embeddings else config.vocab_size * d,
@@ -72,18 +72,35 @@ class Flops:
 
 
 def flops(config: ModelConfig, *, context_length: int | None = None, batch_size: int = 1) -> Flops:
-    """Operations of a forward pass over `batch_size` sequences; backward takes about twice as many."""
+    """Operations of a forward pass over `batch_size` sequences; backward takes about twice as many.
+
+    With `value_residual` the values of the first layer are projected once more.
+    """
     d, kv_width, length = config.d_model, config.kv_heads * config.d_head, context_length or config.context_length
     tokens = batch_size * length
     per_layer = 2 * tokens * config.num_layers
     return Flops(
-        qkv=per_layer * d * (d + 2 * kv_width),
+        qkv=per_layer * d * (d + 2 * kv_width) + (2 * tokens * d * kv_width if config.value_residual else 0),
         scores=per_layer * length * d,
         weighted_sum=per_layer * length * d,
         output=per_layer * d * d,
         feed_forward=per_layer * _ffn_matrices(config) * d * config.ffn_width,
         head=2 * tokens * d * config.vocab_size,
     )
+
+
+def muon_flops(config: ModelConfig, *, iterations: int = 5) -> int:
+    """Operations of the matrix products of a step of Muon (optim/muon.py), whatever the batch.
+
+    An iteration takes, of an m x n matrix with m <= n, m^2 n multiplications and additions twice and m^3 once.
+
+    >>> f"{muon_flops(ModelConfig(d_model=256, num_heads=4)):.3g}"
+    '2.11e+10'
+    """
+    d, kv_width, width = config.d_model, config.kv_heads * config.d_head, config.ffn_width
+    shapes = [(d, d), (d, d), (d, kv_width), (d, kv_width), *_ffn_matrices(config) * [(d, width)]]
+    sides = [(min(shape), max(shape)) for shape in shapes]
+    return 2 * iterations * config.num_layers * sum(2 * m * m * n + m**3 for m, n in sides)
 
 
 def training_days(
@@ -118,6 +135,11 @@ def adamw_memory(config: ModelConfig) -> AdamWMemory:
     per_layer = 8 * d + 2 * config.num_heads * length + 2 * config.ffn_width
     per_token = config.num_layers * per_layer + d + config.vocab_size + 1
     return AdamWMemory(bytes_per_sequence=4 * length * per_token, fixed_bytes=16 * num_parameters(config).total)
+
+
+def learned_shares(config: ModelConfig) -> int:
+    """Numbers of each layer but the first: one of `value_residual`, two of `embedding_shortcut`."""
+    return (config.num_layers - 1) * (config.value_residual + 2 * config.embedding_shortcut)
 
 
 def _ffn_matrices(config: ModelConfig) -> int:

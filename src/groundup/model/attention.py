@@ -65,7 +65,19 @@ class CausalSelfAttention(nn.Module):
         `rotation` holds cosines and sines (..., seq, d_head / 2) that broadcast over the heads; None
         leaves positions out. With a `cache`, x goes on where the cache ends.
         """
-        qkv = self.ops.linear(x, self.qkv_weight).unflatten(-1, (-1, self.d_head))  # (..., seq, all heads, d_head)
+        return self.attend(self.project(x), rotation, cache)
+
+    def project(self, x: Float[Tensor, "... seq d_model"]) -> Float[Tensor, "... seq all_heads d_head"]:
+        """Queries, keys and values of all heads, one behind the other."""
+        return self.ops.linear(x, self.qkv_weight).unflatten(-1, (-1, self.d_head))
+
+    def attend(
+        self,
+        qkv: Float[Tensor, "... seq all_heads d_head"],
+        rotation: tuple[Tensor, Tensor] | None = None,
+        cache: LayerCache | None = None,
+    ) -> Float[Tensor, "... seq d_model"]:
+        """What each token gathers, from `project` on; arguments as in `forward`."""
         dropout_p = self.dropout if self.training else 0.0
         if cache is None and self.q_norm is None and dropout_p == 0:  # nothing between: all in one operation
             gathered = self.ops.causal_attention(qkv, self.heads, rotation)

@@ -7,6 +7,8 @@ Every part adds to one stream of vectors, `x`, one per token: attention moves in
 the feed-forward part works on each alone. The parts: attention.py, layers.py, rope.py; the formulas: ops.py.
 """
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -32,13 +34,16 @@ class TransformerLM(nn.Module):
             again when its gradient is needed: the same bits for a third more time, and the memory of one layer. Chen
             et al. 2016, Training Deep Nets with Sublinear Memory Cost (arXiv:1604.06174).
 
-    Raises ConfigError if `config.vocab_size` is still open (0).
+    Raises ConfigError if `config.vocab_size` is still open (0), or for a configuration that only `build_model` of
+    variants.py can build.
     """
 
     def __init__(self, config: ModelConfig, *, ops: Ops = REFERENCE, checkpoint_activations: bool = False) -> None:
         super().__init__()
         if config.vocab_size == 0:
             raise ConfigError("vocab_size is 0; give that of the tokenizer")
+        if config.is_variant:
+            raise ConfigError("this configuration has options of the leaderboard lab; use model.variants.build_model")
         self.config, self.ops, self.checkpoint_activations = config, ops, checkpoint_activations
         d_model, vocab_size = config.d_model, config.vocab_size
         # A tied matrix also makes the logits: with unit entries those would start at size sqrt(d_model).
@@ -95,13 +100,24 @@ class TransformerLM(nn.Module):
         # Looked up once for all layers; the new axis is that of the heads.
         rotation = None if self.rope is None else self.rope.at(positions.unsqueeze(-2))
 
-        x = self.token_embeddings(ids)
-        for layer, layer_cache in zip(self.layers, layer_caches, strict=True):
-            if self.checkpoint_activations and cache is None and torch.is_grad_enabled():
-                x = checkpoint(layer, x, rotation, use_reentrant=False)  # with the same dropout the second time
-            else:
-                x = layer(x, rotation, layer_cache)
+        x = self.through_layers(self.token_embeddings(ids), rotation, layer_caches)
         return x if self.ln_final is None else self.ln_final(x)
+
+    def through_layers(
+        self,
+        x: Float[Tensor, "... seq d_model"],
+        rotation: tuple[Tensor, Tensor] | None,
+        caches: Sequence[LayerCache | None],
+        *shared: Tensor,
+    ) -> Float[Tensor, "... seq d_model"]:
+        """The stream after all layers; `shared` is handed to each of them, and is nothing but in variants.py."""
+        for layer, cache in zip(self.layers, caches, strict=True):
+            if self.checkpoint_activations and cache is None and torch.is_grad_enabled():
+                # With the same dropout the second time.
+                x = checkpoint(layer, x, rotation, None, *shared, use_reentrant=False)
+            else:
+                x = layer(x, rotation, cache, *shared)
+        return x
 
     def num_parameters(self) -> int:
         """Number of trained values, a tied matrix counted once."""
@@ -133,6 +149,9 @@ class Block(nn.Module):
         )
         feed_forward = SwiGLU if config.ffn == "swiglu" else SiLUFeedForward
         self.ffn = feed_forward(config.d_model, config.ffn_width, ops=ops)
+        if config.zero_outputs:  # the layer begins by changing nothing
+            self.attn.output_proj.weight.data.zero_()
+            self.ffn.w2.weight.data.zero_()
 
     def forward(
         self,

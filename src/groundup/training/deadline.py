@@ -62,6 +62,11 @@ class Deadline:
         )
 
 
+def ending_after(seconds: float, *, whole_s: float) -> Deadline:
+    """For a run of `whole_s` seconds that has `seconds` left: looks at each hundredth of it, lets a fiftieth pass."""
+    return Deadline(time.monotonic() + seconds, check_s=whole_s / 100, tolerance_s=whole_s / 50)
+
+
 def end_in_time(
     step: int,
     end: int,

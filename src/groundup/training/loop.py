@@ -5,6 +5,7 @@
 What it runs on is set up in session.py. Read `run_updates` first.
 """
 
+import functools
 import logging
 import math
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from groundup.data.batches import batch_at
 from groundup.errors import CheckpointError, DivergenceError, TrainingError
 from groundup.evaluation.likelihood import Likelihood, evaluate_tokens
 from groundup.optim import fast, gradients
-from groundup.optim.schedule import cosine_schedule, place_on_schedule
+from groundup.optim.schedule import batch_share, cosine_schedule, place_on_schedule, trapezoid_schedule
 from groundup.training.compiled import compile_or_fall_back
 from groundup.training.deadline import Deadline
 from groundup.training.meter import Meter
@@ -37,7 +38,7 @@ def train(
 
     Stopped by SIGTERM or SIGINT it writes a checkpoint and returns; killed, it loses the updates since the
     last checkpoint. With `resume="auto"` it then continues, on a CPU bit for bit as if never stopped. A `deadline`
-    moves the last step so that the run ends in time (deadline.py).
+    moves the last step so that the run ends in time (deadline.py); without one `training.minutes` does.
     Raises a GroundupError in one sentence for what cannot work; the caller's random state stays as it was.
     """
     with torch.random.fork_rng():
@@ -46,7 +47,8 @@ def train(
             with Signals(session), fast_products(session.device, wanted=config.training.kernels == "auto"):
                 if config.training.compile:
                     session.loss_of = compile_or_fall_back(session)
-                run_updates(session, deadline)
+                run_updates(session, deadline or session.deadline())
+            session.average.swap()  # for good
         except (RuntimeError, MemoryError) as error:
             if _is_out_of_memory(error):
                 raise TrainingError(_memory_advice(session.config)) from error
@@ -72,7 +74,7 @@ def run_updates(run: Session, deadline: Deadline | None = None) -> None:
         inputs, targets = batch_at(  # hop 4, batch
             run.train_tokens,
             step=state.step,
-            batch_size=settings.batch_size,
+            **batch_size_and_place(run),
             context_length=config.model.context_length,
             seed=settings.seed,
             sampling=config.data.sampling,
@@ -117,6 +119,7 @@ def update(run: Session, loss: Tensor) -> tuple[float, float]:
         for group in run.optimizer.param_groups:
             group["lr"] = rate
         run.optimizer.step()
+        run.average.update()
         state.skipped_in_a_row = 0
         return norm, rate
     state.skipped_in_a_row += 1
@@ -136,13 +139,29 @@ def learning_rate(config: RunConfig, step: int, moved_ends: Sequence[Sequence[in
     """The rate of update number `step`, counted from 1, so that the first one is not wasted at rate 0."""
     settings = config.optimizer
     assert settings.min_lr is not None and settings.warmup_steps is not None and settings.decay_steps is not None
-    return cosine_schedule(
+    schedule = cosine_schedule
+    if settings.schedule == "trapezoid":
+        schedule = functools.partial(trapezoid_schedule, cooldown=settings.cooldown)
+    return schedule(
         place_on_schedule(step, end=config.training.max_steps, moves=moved_ends),
         max_lr=settings.lr,
         min_lr=settings.min_lr,
         warmup_steps=settings.warmup_steps,
         decay_steps=settings.decay_steps,
     )
+
+
+def batch_size_and_place(run: Session) -> dict[str, int]:
+    """Sequences of the next batch; and while they grow in the course of the run, how many were taken before."""
+    settings = run.config.training
+    if not settings.batch_ramp:
+        return {"batch_size": settings.batch_size}
+    place = place_on_schedule(run.state.step, end=settings.max_steps, moves=run.state.moved_ends)
+    share = batch_share(place, end=settings.max_steps, ramp=settings.batch_ramp)
+    return {
+        "batch_size": max(1, round(share * settings.batch_size)),
+        "first": run.state.tokens // run.config.model.context_length,
+    }
 
 
 def moves_end(run: Session, meter: Meter, deadline: Deadline) -> bool:
@@ -175,13 +194,14 @@ def evaluate(run: Session) -> Likelihood | None:
     """A full pass over the held-out tokens; keeps track of the best loss and of patience."""
     if run.valid_tokens is None:
         return None
-    result = evaluate_tokens(
-        run.model,
-        run.valid_tokens,
-        batch_size=run.config.training.eval_batch_size,
-        context_length=run.config.model.context_length,
-        byte_lengths=run.tokenizer.byte_lengths(),
-    )
+    with run.average.in_place():
+        result = evaluate_tokens(
+            run.model,
+            run.valid_tokens,
+            batch_size=run.config.training.eval_batch_size,
+            context_length=run.config.model.context_length,
+            byte_lengths=run.tokenizer.byte_lengths(),
+        )
     state = run.state
     best = math.inf if state.best_loss is None else state.best_loss
     if result.nats_per_token < best:  # false for NaN, which nothing after it would be better than
@@ -207,14 +227,15 @@ def save(run: Session, *, must_succeed: bool) -> None:
         return
     run.state.seconds = run.clock()
     try:
-        write_step(
-            run.checkpoints,
-            model=run.model,
-            optimizer=run.optimizer,
-            state=run.state,
-            config=run.config,
-            tokenizer=run.tokenizer,
-        )
+        with run.average.in_place():  # who loads the model gets the average; who resumes changes them back
+            write_step(
+                run.checkpoints,
+                model=run.model,
+                optimizer=run.optimizer,
+                state=run.state,
+                config=run.config,
+                tokenizer=run.tokenizer,
+            )
         run.saved_step = run.state.step
     except CheckpointError as error:
         if must_succeed:

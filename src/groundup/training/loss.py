@@ -35,8 +35,12 @@ def choose_loss(
     what needs no gradients. Each reason is logged once.
     """
 
+    is_capped = model.config.logit_cap > 0
+
     def by_modules(inputs: Tensor, targets: Tensor) -> Tensor:
         hidden = model.hidden(inputs)  # hop 5, forward, up to the head
+        if is_capped:  # the head is more than a product
+            return model.ops.cross_entropy(model.lm_head(hidden), targets)
         return model.ops.linear_cross_entropy(hidden, model.lm_head.weight, targets)  # hop 6, loss in nats per token
 
     if kernels == "reference" or not as_one_function:

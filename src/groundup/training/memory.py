@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from groundup.config import Precision, RunConfig
-from groundup.model.accounting import num_parameters
+from groundup.model.accounting import learned_shares, num_parameters
 
 # What the smallest run takes: Python, torch and this package, as far as a step uses them (torch 2.13 for CPUs, Linux).
 RUNTIME_BYTES = 330_000_000
@@ -87,9 +87,9 @@ def _moments_as_one_function(config: RunConfig, precision: Precision, by_modules
         checkpointed=config.training.checkpoint_activations,
     )
     weights, optimizer = by_modules.weights, by_modules.optimizer
-    steps: tuple[Moment, ...] = ("loss", "backward", "update")
+    steps: dict[Moment, int] = {"loss": 0, "backward": 0, "update": by_modules.update_workspace()}
     return [
-        *(Held(moment, weights, weights, optimizer, kept, 0) for moment in steps),
+        *(Held(moment, weights, weights, optimizer, kept, workspace) for moment, workspace in steps.items()),
         Held("validation", weights, 0, optimizer, kept, by_modules.validation_workspace()),
     ]
 
@@ -111,7 +111,7 @@ class _ByModules:
         self.head = WIDE * self.model.vocab_size * self.model.d_model
         self.copied_layers = 2 * (parameters.attention + parameters.feed_forward) if precision == "bf16" else 0
         self.copied_head = self.head // 2 if precision == "bf16" else 0
-        self.optimizer = 2 * self.weights if config.optimizer.name == "adamw" else 0
+        self.optimizer, self.optimizer_name = _optimizer_bytes(config), config.optimizer.name
         rows = self.training.micro_batch_size or self.training.batch_size
         self.tokens = rows * self.model.context_length
         # In the later parts of a batch, the gradients of those before.
@@ -123,7 +123,7 @@ class _ByModules:
         return [
             self._loss(),
             max(backward, key=lambda held: held.total_bytes),
-            self._held("update", gradients=self.weights, workspace=0 if self.fast else self._largest_matrix()),
+            self._held("update", gradients=self.weights, workspace=self.update_workspace()),
             self._held("validation", workspace=self.validation_workspace()),
         ]
 
@@ -134,7 +134,8 @@ class _ByModules:
         """Kept of all layers and of the end of the model, and what the loss works on."""
         model, narrow, stream = self.model, self.narrow, WIDE * self.model.d_model
         norm = [] if model.norm != "pre" else [stream] * (1 if self.fast else 2)
-        if self.fast:
+        is_fused = self.fast and not model.logit_cap
+        if is_fused:
             # Forward makes the logits, which become their gradient, and from them those of stream and head; backward
             # has these three times: as kept, times the gradient of the loss, and as the zeros that autograd hands in.
             forward = [stream, narrow * model.vocab_size, narrow * model.d_model]
@@ -145,11 +146,13 @@ class _ByModules:
         else:
             # The derivative of logsumexp: exponentials, their shares, and those times the gradient.
             workspace = resident(self.tokens, 3 * [WIDE * model.vocab_size])
-            kept = [*norm, narrow * model.d_model, WIDE * model.vocab_size]
+            # With a cap, what the hyperbolic tangent gave besides.
+            logits = [WIDE * model.vocab_size] * (2 if model.logit_cap else 1)
+            kept = [*norm, narrow * model.d_model, *logits]
         return self._held(
             "loss",
             gradients=self.earlier,
-            activations=self._kept_of_layers() + (0 if self.fast else self.copied_head) + resident(self.tokens, kept),
+            activations=self._kept_of_layers() + (0 if is_fused else self.copied_head) + resident(self.tokens, kept),
             workspace=workspace,
         )
 
@@ -191,9 +194,24 @@ class _ByModules:
     def _kept_of_layers(self) -> int:
         """What forward leaves in all layers: of checkpointed ones no more than what went into them."""
         model = self.model
+        shared = self._kept_of_shortcuts()
         if self.training.checkpoint_activations:
-            return model.num_layers * resident(self.tokens, [WIDE * model.d_model])
-        return model.num_layers * self._kept_of_layer() + self.copied_layers
+            return model.num_layers * resident(self.tokens, [WIDE * model.d_model]) + shared
+        return model.num_layers * self._kept_of_layer() + self.copied_layers + shared
+
+    def _kept_of_shortcuts(self) -> int:
+        """The stream before it is mixed with the embedding, in each layer but the first.
+
+        Of values, the normed stream that the first ones come from, and how far they are from those of each other layer.
+        """
+        model, again = self.model, self.training.checkpoint_activations
+        kept = []
+        if model.embedding_shortcut and not again:
+            kept += (model.num_layers - 1) * [WIDE * model.d_model]
+        if model.value_residual:
+            kept += [self.narrow * model.d_model] + ([] if self.fast else [WIDE * model.d_model])
+            kept += (1 if again else model.num_layers - 1) * [self.narrow * model.kv_heads * model.d_head]
+        return resident(self.tokens, kept)
 
     def _computed_again(self) -> int:
         """What the backward pass of a checkpointed layer makes first."""
@@ -226,16 +244,34 @@ class _ByModules:
         return kept
 
     def _kept_of_feed_forward(self) -> list[int]:
-        """Its input; W1 x and, for SwiGLU, W3 x; the input of W2; by the reference sigmoid and SiLU as well."""
-        by_kernels, by_reference = (3, 5) if self.model.ffn == "swiglu" else (2, 3)
+        """Its input; W1 x and, for SwiGLU, W3 x; the input of W2; by the reference sigmoid and SiLU as well.
+
+        Of the squared ReLU, what is squared and the square.
+        """
+        by_kernels, by_reference = {"swiglu": (3, 5), "silu": (2, 3), "relu2": (2, 2)}[self.model.ffn]
         inside = by_kernels if self.fast else by_reference
         return [self.narrow * self.model.d_model, *inside * [self.narrow * self.model.ffn_width]]
 
-    def _largest_matrix(self) -> int:
-        """The root of v, of which the reference's AdamW makes a new array for one parameter after the other."""
-        model = self.model
-        qkv_width = model.d_model + 2 * model.kv_heads * model.d_head
-        return WIDE * model.d_model * max(model.vocab_size, model.ffn_width, qkv_width) if self.optimizer else 0
+    def update_workspace(self) -> int:
+        """The root of v, of which the reference's AdamW makes a new array for one parameter after the other.
+
+        Muon works on the matrices of a height together: gradients, steps, and some four arrays of the iteration.
+        """
+        model, qkv_width = self.model, self.model.d_model + 2 * self.model.kv_heads * self.model.d_head
+        largest = max(model.vocab_size, model.ffn_width, qkv_width)
+        of_adamw = 0 if self.fast or self.optimizer_name == "sgd" else WIDE * model.d_model * largest
+        if self.optimizer_name != "muon":
+            return of_adamw
+        together = max(qkv_width, (2 if model.ffn == "swiglu" else 1) * model.ffn_width, model.d_model)
+        return max(of_adamw, 6 * WIDE * model.num_layers * model.d_model * together)
+
+
+def _optimizer_bytes(config: RunConfig) -> int:
+    """Two arrays for each parameter; of Muon one for a matrix of the layers; and the average of the weights."""
+    parameters = num_parameters(config.model)
+    matrices = parameters.attention + parameters.feed_forward - learned_shares(config.model)
+    arrays = {"adamw": 2 * parameters.total, "muon": 2 * parameters.total - matrices, "sgd": 0}[config.optimizer.name]
+    return WIDE * (arrays + (parameters.total if config.optimizer.average_over else 0))
 
 
 def resident(tokens: int, widths: list[int]) -> int:

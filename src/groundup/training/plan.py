@@ -9,7 +9,7 @@ from groundup.config import RunConfig
 from groundup.data.shards import open_tokens
 from groundup.device import choose_device
 from groundup.kernels.registry import choose
-from groundup.model.transformer import TransformerLM
+from groundup.model.variants import build_model
 from groundup.tokenizer.bpe import Tokenizer
 from groundup.training.loss import choose_loss
 from groundup.training.products import fast_products
@@ -41,7 +41,7 @@ def time_of_update(config: RunConfig, *, measure_s: float, warm_up: int = WARM_U
         torch.manual_seed(0)
         settings = config.training
         ops = choose(device, torch.float32, settings.kernels)
-        model = TransformerLM(config.model, ops=ops, checkpoint_activations=settings.checkpoint_activations).to(device)
+        model = build_model(config.model, ops=ops, checkpoint_activations=settings.checkpoint_activations).to(device)
         optimizer = make_optimizer(config, model)
         loss_of = choose_loss(
             model, optimizer, torch.float32, kernels=settings.kernels, as_one_function=settings.as_one_function

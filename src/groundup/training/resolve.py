@@ -6,13 +6,14 @@ from pathlib import Path
 
 from torch.optim import Optimizer
 
-from groundup.config import Precision, RunConfig
+from groundup.config import OptimizerConfig, Precision, RunConfig
 from groundup.environment import available_memory_bytes
 from groundup.errors import ConfigError, TrainingError
 from groundup.model.transformer import TransformerLM
 from groundup.optim.adamw import AdamW
 from groundup.optim.fast import FastAdamW
 from groundup.optim.gradients import parameter_groups
+from groundup.optim.muon import FastMuon, Muon, muon_groups
 from groundup.optim.sgd import SGD
 from groundup.recipe import differences, read_config
 from groundup.tokenizer.bpe import Tokenizer
@@ -26,6 +27,7 @@ FREE = {"out", "init_from", "data.path", "optimizer.decay_steps"} | {
     f"training.{name}"
     for name in (
         "max_steps",
+        "minutes",
         "micro_batch_size",
         "checkpoint_activations",
         "device",
@@ -59,7 +61,7 @@ def resolve(config: RunConfig, tokenizer: Tokenizer) -> RunConfig:
         warmup = min(1000, max(1, training.max_steps // 50))
     if optimizer.decay_steps is not None and optimizer.decay_steps < warmup:
         raise ConfigError(
-            f"optimizer.decay_steps is {optimizer.decay_steps}; the cosine cannot end before the {warmup} updates of "
+            f"optimizer.decay_steps is {optimizer.decay_steps}; the schedule cannot end before the {warmup} updates of "
             "optimizer.warmup_steps"
         )
     return dataclasses.replace(
@@ -67,12 +69,16 @@ def resolve(config: RunConfig, tokenizer: Tokenizer) -> RunConfig:
         model=dataclasses.replace(config.model, vocab_size=vocab_size),
         optimizer=dataclasses.replace(
             optimizer,
-            min_lr=optimizer.lr / 10 if optimizer.min_lr is None else optimizer.min_lr,
+            min_lr=_lowest_rate(optimizer) if optimizer.min_lr is None else optimizer.min_lr,
             warmup_steps=warmup,
             decay_steps=max(warmup, training.max_steps if optimizer.decay_steps is None else optimizer.decay_steps),
         ),
         training=dataclasses.replace(training, micro_batch_size=training.micro_batch_size or training.batch_size),
     )
+
+
+def _lowest_rate(optimizer: OptimizerConfig) -> float:
+    return optimizer.lr / 10 if optimizer.schedule == "cosine" else 0.0
 
 
 def check_resumable(config: RunConfig, asked: RunConfig, checkpoint: Path) -> RunConfig:
@@ -104,8 +110,11 @@ def make_optimizer(config: RunConfig, model: TransformerLM) -> Optimizer:
     settings = config.optimizer
     if settings.name == "sgd":
         return SGD(model.parameters(), lr=settings.lr)
-    groups = parameter_groups(model, settings.weight_decay)
-    kind = AdamW if config.training.kernels == "reference" else FastAdamW
+    is_plain = config.training.kernels == "reference"
+    if settings.name == "muon":
+        kind, groups = Muon if is_plain else FastMuon, muon_groups(model, settings.weight_decay)
+        return kind(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps, momentum=settings.momentum)
+    kind, groups = AdamW if is_plain else FastAdamW, parameter_groups(model, settings.weight_decay)
     return kind(groups, lr=settings.lr, betas=settings.betas, eps=settings.eps)
 
 

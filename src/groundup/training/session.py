@@ -27,8 +27,11 @@ from groundup.errors import CheckpointError, ConfigError, DataError, TrainingErr
 from groundup.files import spelled, write_atomic, write_json
 from groundup.kernels.registry import choose
 from groundup.model.transformer import TransformerLM
+from groundup.model.variants import build_model
+from groundup.optim.averaging import WeightAverage
 from groundup.recipe import write_config
 from groundup.tokenizer.bpe import Tokenizer
+from groundup.training.deadline import Deadline, ending_after
 from groundup.training.loss import LossOf, choose_loss
 from groundup.training.metrics import Metrics, Sink, open_sinks, rewind_metrics
 from groundup.training.resolve import check_memory, check_resumable, make_optimizer, resolve
@@ -50,6 +53,7 @@ class Session:
     loss_of: LossOf
     optimizer: Optimizer
     state: TrainingState
+    average: WeightAverage
     metrics: Metrics
     started: float
     seconds_before: float
@@ -68,6 +72,11 @@ class Session:
     def clock(self) -> float:
         """Seconds of training up to now, earlier sittings included."""
         return self.seconds_before + time.monotonic() - self.started
+
+    def deadline(self) -> Deadline | None:
+        """What makes the run end after `training.minutes`, earlier sittings included; None without."""
+        seconds = 60 * self.config.training.minutes
+        return ending_after(seconds - self.clock(), whole_s=seconds) if seconds else None
 
     def peak_memory(self) -> dict[str, int]:
         """The most memory held up to now in this sitting, as records name it: of the process, of a GPU besides."""
@@ -115,7 +124,7 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
 
     torch.manual_seed(config.training.seed)
     products = torch.bfloat16 if precision == "bf16" else torch.float32
-    model = TransformerLM(
+    model = build_model(
         config.model,
         ops=choose(device, products, config.training.kernels),
         checkpoint_activations=config.training.checkpoint_activations,
@@ -125,6 +134,8 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
     model.to(device).train()
     optimizer = make_optimizer(config, model)
     state = TrainingState() if source is None else read_step(source, model, optimizer)
+    average = WeightAverage(optimizer, config.optimizer.average_over)
+    average.swap()  # a checkpoint has them the other way round
 
     folder.mkdir(parents=True, exist_ok=True)
     write_atomic(folder / "config.yaml", write_config(config))
@@ -149,6 +160,7 @@ def open_session(config: RunConfig, *, resume: str = "never", sinks: Sequence[Si
             compiled=config.training.compile,
         ),
         optimizer=optimizer,
+        average=average,
         state=state,
         metrics=Metrics(metrics_file, [*sinks, *foreign]),
         started=time.monotonic(),
