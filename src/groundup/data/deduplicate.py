@@ -39,8 +39,7 @@ class Copies:
         def read_without() -> Iterator[Part]:
             nonlocal is_first
             known, is_first = not is_first, False
-            number = 0
-            for pieces, digest in _iter_held(read()):
+            for number, (pieces, digest) in enumerate(_iter_held(read())):
                 if known:
                     goes_on = bool(passed[number])
                 else:
@@ -49,7 +48,6 @@ class Copies:
                     if not goes_on:
                         self.documents += 1
                         self.bytes += pieces.size
-                number += 1
                 with contextlib.closing(pieces):
                     if goes_on:
                         yield from pieces
@@ -120,7 +118,7 @@ class _Pieces:
     def add(self, part: Part) -> None:
         if self._last is not None:  # most documents are one part
             if self._file is None:
-                self._file = tempfile.SpooledTemporaryFile(max_size=_SPOOLED_BYTES)
+                self._file = tempfile.SpooledTemporaryFile(max_size=_SPOOLED_BYTES)  # noqa: SIM115 - closed by close
             self._file.write(self._last.text)
             self._lengths.append(len(self._last.text))
         self._last = part
