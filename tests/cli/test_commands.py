@@ -24,18 +24,6 @@ SMALL = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def run_command(capsys):
-    """Runs a command line in this process: (exit code, stdout, stderr)."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
-
-
 @pytest.fixture(scope="session")
 def corpus(text, tmp_path_factory):
     path = tmp_path_factory.mktemp("a corpus") / "Märchen.txt"

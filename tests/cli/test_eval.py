@@ -6,7 +6,6 @@ import math
 import pytest
 from interop.models import make_run
 
-from groundup.cli.main import main
 from groundup.interop.runs import Imported, write_run
 from groundup.tokenizer.bpe import Tokenizer
 
@@ -28,16 +27,6 @@ def story(text, tmp_path):
     path = tmp_path / "some stories.txt"
     path.write_text(text[:2000], encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def run_command(capsys):
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.mark.parametrize("by", ["document", "position"])

@@ -7,7 +7,6 @@ import torch
 from interop.models import make_run
 
 from groundup.checkpoint import load_run, save_checkpoint
-from groundup.cli.main import main
 from groundup.interop.runs import Imported, write_run
 from groundup.optim.sgd import SGD
 
@@ -17,16 +16,6 @@ def run_folder(tokenizer, tmp_path_factory):
     run = make_run(tokenizer, num_layers=1)
     folder = tmp_path_factory.mktemp("handover") / "run"
     return write_run(Imported(run.model.config, dict(run.model.state_dict()), tokenizer), folder)
-
-
-@pytest.fixture
-def run_command(capsys):
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.mark.parametrize(
