@@ -168,6 +168,7 @@ def test_no_network_is_said_at_once(nobody: str, out: Path) -> None:
     with pytest.raises(DataError, match=r"did not arrive .*refused.*check the network connection") as error:
         fetch(f"{nobody}/train.txt", out, sha256=SHA256, sleep=refuse_to_wait)
     assert "\n" not in str(error.value)
+    assert not out.parent.exists(), "nothing came, nothing is left"
 
 
 def test_one_process_at_a_time(url: str, out: Path) -> None:

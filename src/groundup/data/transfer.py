@@ -5,6 +5,7 @@ the next call goes on from there, days later too, and another version of the fil
 are: `sources.py`; a whole corpus: `download.py`.
 """
 
+import contextlib
 import fcntl
 import http.client
 import os
@@ -63,11 +64,20 @@ def fetch(
             )
         return
     part = path.with_name(f".{path.name}.{sha256[:16]}.part")
+    is_new = not path.parent.exists()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("ab") as file:
             _lock(file, path)
-            _receive(url, file, size_bytes, progress, sleep)
+            try:
+                _receive(url, file, size_bytes, progress, sleep)
+            except DataError:
+                if not _size(file):  # nothing came: nothing is left
+                    part.unlink()
+                    if is_new:
+                        with contextlib.suppress(OSError):  # another download goes on in it
+                            path.parent.rmdir()
+                raise
             file.flush()
             os.fsync(file.fileno())
             if (found := sha256_file(part)) != sha256:
