@@ -43,73 +43,73 @@ _SPEED_RUN = "the [NanoGPT speed-run](https://github.com/KellerJordan/modded-nan
 OPTIONS = (
     Option(
         "muon",
-        "Muon for the matrices",
+        "Muon",
         {"optimizer.name": "muon"},
         "[Jordan et al. 2024](https://kellerjordan.github.io/posts/muon), Liu et al. 2025 (arXiv:2502.16982)",
     ),
     Option(
         "qk-norm",
-        "norms on queries and keys",
+        "QK-norm",
         {"model.qk_norm": True},
         "Henry et al. 2020 (arXiv:2010.04245)",
     ),
     Option(
         "relu2",
-        "squared ReLU, no gate",
+        "the squared ReLU",
         {"model.ffn": "relu2", "model.d_ff": None},
         f"So et al. 2021 (arXiv:2109.08668), {_SPEED_RUN}",
     ),
     Option(
         "value-residual",
-        "values mixed with the first layer's",
+        "the value residual",
         {"model.value_residual": True},
         f"Zhou et al. 2024 (arXiv:2410.17897), {_SPEED_RUN}, record 9",
     ),
     Option(
         "embedding-shortcut",
-        "embedding mixed into each layer",
+        "the embedding shortcut",
         {"model.embedding_shortcut": True},
         f"{_SPEED_RUN}, record 9",
     ),
     Option(
         "zero-outputs",
-        "output projections from zero",
+        "the zero start of outputs",
         {"model.zero_outputs": True},
         f"Zhang et al. 2019 (arXiv:1901.09321), {_SPEED_RUN}",
     ),
     Option(
         "tied",
-        "head and embedding tied",
+        "the tied head",
         {"model.tie_embeddings": True},
         "Press & Wolf 2016 (arXiv:1608.05859)",
     ),
     Option(
         "tied-scaled",
-        "tied, embedding scaled",
+        "the tied head with a scaled embedding",
         {"model.tie_embeddings": True, "model.scale_embeddings": True},
         "Vaswani et al. 2017 (arXiv:1706.03762), section 3.4",
     ),
     Option(
         "logit-cap",
-        "logits capped at 15",
+        "the cap of 15 on logits",
         {"model.logit_cap": 15.0},
         f"Gemma Team 2024 (arXiv:2408.00118), {_SPEED_RUN}, record 18",
     ),
     Option(
         "trapezoid",
-        "rate held, then straight to 0",
+        "the trapezoid",
         {"optimizer.schedule": "trapezoid"},
         "Zhai et al. 2021 (arXiv:2106.04560), Hägele et al. 2024 (arXiv:2405.18392)",
     ),
     Option(
         "batch-ramp",
-        "batches that grow",
+        "the batch ramp",
         {"training.batch_ramp": 0.3},
         "Smith et al. 2017 (arXiv:1711.00489), McCandlish et al. 2018 (arXiv:1812.06162)",
     ),
     Option(
         "average",
-        "weights averaged",
+        "the average of weights",
         {},  # over a share of the run: `settings_of`
         "Izmailov et al. 2018 (arXiv:1803.05407), Sanyal et al. 2023 (arXiv:2306.03241)",
     ),
@@ -157,13 +157,11 @@ def comment(results: Results) -> list[str]:
         return ["The base itself diverged, so there is nothing to compare with."]
     helped, hurt, unclear = ranked(results)
     paragraphs = [_opening(results, base, helped, hurt, unclear)]
-    for groups in (helped, hurt):
-        paragraphs.append(" ".join(f"{compare(group, base)} {_pace(group, base)}" for group in groups))
+    paragraphs += [_listed(word, groups, base) for word, groups in (("below", helped), ("above", hurt))]
     if unclear:
         listed = ", ".join(f"{group.label} ({_amount(group, base)})" for group in unclear)
         paragraphs.append(f"Not told apart from the base, with their differences in nats per token: {listed}.")
-    others = [group for group in _options(results) if group not in helped and group not in hurt]
-    paragraphs.append(" ".join(filter(None, map(divergence, others))))
+    paragraphs.append(" ".join(filter(None, map(divergence, _options(results)))))
     return list(filter(None, [*paragraphs, _all_at_once(results, base, helped)]))
 
 
@@ -234,8 +232,17 @@ def _all_at_once(results: Results, base: Group, helped: Sequence[Group]) -> str:
     )
 
 
-def _pace(group: Group, base: Group) -> str:
-    return f"It makes {100 * _speed(group, base):.0f} % of the updates of the base in the same time."
+def _listed(word: str, groups: Sequence[Group], base: Group) -> str:
+    """Options with how far they end from the base, and how many updates they made of it."""
+    items = "; ".join(
+        f"{group.label} by {with_spread(abs(difference(group, base).mean), difference(group, base).spread)} "
+        f"({100 * _speed(group, base):.0f} % of the updates)"
+        for group in groups
+    )
+    start = (
+        f"Clearly {word} the base, by mean and standard deviation of the differences in nats per token, and with how"
+    )
+    return f"{start} many of its updates in the same time: {items}." if items else ""
 
 
 def _speed(group: Group, base: Group) -> float:
