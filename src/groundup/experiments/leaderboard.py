@@ -239,10 +239,10 @@ def _listed(word: str, groups: Sequence[Group], base: Group) -> str:
         f"({100 * _speed(group, base):.0f} % of the updates)"
         for group in groups
     )
-    start = (
-        f"Clearly {word} the base, by mean and standard deviation of the differences in nats per token, and with how"
+    how = (
+        "in nats per token, mean and standard deviation of the differences, with the part of its updates that they made"
     )
-    return f"{start} many of its updates in the same time: {items}." if items else ""
+    return f"Clearly {word} the base, {how}: {items}." if items else ""
 
 
 def _speed(group: Group, base: Group) -> float:
