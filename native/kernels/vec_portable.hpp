@@ -99,34 +99,26 @@ inline void store_whole(std::int16_t* p, Part at, Floats a) {
     for (std::size_t i = 0; i < at.count; ++i) p[at.begin + i] = static_cast<std::int16_t>(whole.v[i]);
 }
 
+using WholeNumbers = std::int32_t __attribute__((vector_size(16)));
+
 struct WholeSums {
-    std::int32_t v[Floats::kWidth];
-    static WholeSums zero() { return {}; }
+    WholeNumbers v;
+    static WholeSums zero() { return {WholeNumbers{}}; }
 };
 struct WholePairs {
-    std::int16_t v[2 * Floats::kWidth];
-    static WholePairs all(const std::int16_t* pair) {
-        WholePairs pairs;
-        for (std::size_t i = 0; i < 2 * Floats::kWidth; ++i) pairs.v[i] = pair[i % 2];
-        return pairs;
+    WholeNumbers first;
+    WholeNumbers second;
+    static WholePairs all(const std::int16_t* p) {
+        return {WholeNumbers{p[0], p[0], p[0], p[0]}, WholeNumbers{p[1], p[1], p[1], p[1]}};
     }
 };
 inline WholePairs load_pairs(const std::int8_t* p) {
-    WholePairs pairs;
-    for (std::size_t i = 0; i < 2 * Floats::kWidth; ++i) pairs.v[i] = p[i];
-    return pairs;
+    return {WholeNumbers{p[0], p[2], p[4], p[6]}, WholeNumbers{p[1], p[3], p[5], p[7]}};
 }
 inline WholeSums add_products(WholePairs a, WholePairs b, WholeSums sums) {
-    for (std::size_t i = 0; i < Floats::kWidth; ++i) {
-        sums.v[i] += a.v[2 * i] * b.v[2 * i] + a.v[2 * i + 1] * b.v[2 * i + 1];
-    }
-    return sums;
+    return {sums.v + a.first * b.first + a.second * b.second};
 }
-inline Floats to_floats(WholeSums sums) {
-    Floats a;
-    for (std::size_t i = 0; i < Floats::kWidth; ++i) a.v[i] = static_cast<float>(sums.v[i]);
-    return a;
-}
+inline Floats to_floats(WholeSums sums) { return {__builtin_convertvector(sums.v, Floats::Lanes)}; }
 
 inline float sum(Floats a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 
