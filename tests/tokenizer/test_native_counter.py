@@ -177,7 +177,8 @@ def test_progress_ends_with_all_bytes_and_may_stop_the_work(tmp_path):
         other.add_file(path, 2, stop, chunk_bytes=1000)
     with pytest.raises(KeyboardInterrupt):
         counter.train(100, stop)
-    assert other.num_words == 0
+    # Nothing, or all of it, where the work was done before it could be stopped.
+    assert other.num_words in (0, counter.num_words)
 
 
 def test_a_signal_stops_the_work():
