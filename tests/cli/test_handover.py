@@ -25,7 +25,8 @@ def run_folder(tokenizer, tmp_path_factory):
 )  # fmt: skip
 def test_out_and_in_again(form, name, options, run_command, run_folder, tmp_path):
     out = tmp_path / name
-    code, printed, _ = run_command("export", form, run_folder, "--out", out, *options, "--json")
+    code, printed, said = run_command("export", form, run_folder, "--out", out, *options, "--json")
+    assert ".tmp" not in said  # the file that is being written has another name, which is nobody's business
     files = [out] if out.is_file() else list(out.iterdir())
     assert code == 0 and json.loads(printed)["files"] == {file.name: file.stat().st_size for file in files}
     code, printed, _ = run_command("import", out, "--out", tmp_path / "back")

@@ -2,9 +2,11 @@
 
 import argparse
 import json
+import logging
 from pathlib import Path
 
 from groundup.cli.parser import Parser
+from groundup.cli.progress import log_from
 
 _DTYPES = {"hf": ("float32", "bf16"), "gguf": ("float32", "float16", "bf16", "q8_0"), "llama2c": ("float32",)}
 _WHAT = {
@@ -28,7 +30,8 @@ def main(arguments: list[str]) -> int:
     elif options.format == "gguf":
         from groundup.interop.gguf import export_gguf
 
-        out = export_gguf(run, options.out, dtype=options.dtype)
+        with log_from(logging.WARNING, "gguf"):  # the package names files that are not the one asked for
+            out = export_gguf(run, options.out, dtype=options.dtype)
     else:
         from groundup.interop.llama2c import export_llama2c
 
